@@ -1,0 +1,91 @@
+# all check bench lint format install uninstall clean; MODE=dev (default) or release; out of tree in build/.
+#
+#   make                  the program with sanitizers, build/dev/sbx-reap
+#   make MODE=release     optimised and hardened, build/release/sbx-reap
+#   make check            every unit and integration test of this MODE
+#   make install          release build into DESTDIR and prefix
+
+MODE ?= dev
+BUILD ?= build/$(MODE)
+ifeq ($(origin CC),default)
+CC := gcc
+endif
+PKG_CONFIG ?= pkg-config
+VERSION := 0.1.0
+
+prefix ?= /usr
+sbindir ?= $(prefix)/sbin
+mandir ?= $(prefix)/share/man
+unitdir ?= $(prefix)/lib/systemd/system
+tmpfilesdir ?= $(prefix)/lib/tmpfiles.d
+sysusersdir ?= $(prefix)/lib/sysusers.d
+sysconfdir ?= /etc
+
+PACKAGES := libgit2 sqlite3 libcurl jansson libsystemd inih
+# Foreign headers are system headers: their warnings are not ours to mend.
+PACKAGE_CFLAGS := $(patsubst -I%,-isystem %,$(shell $(PKG_CONFIG) --cflags $(PACKAGES)))
+PACKAGE_LIBS = $(shell $(PKG_CONFIG) --libs $(PACKAGES))
+
+WARNINGS := -Wall -Wextra -Wshadow -Wundef -Wvla -Wformat=2 -Wpointer-arith -Wwrite-strings \
+	-Wstrict-prototypes -Wold-style-definition -Wmissing-prototypes -Wmissing-declarations \
+	-Wredundant-decls -Wnested-externs -Wswitch-enum -Wimplicit-fallthrough -Wcast-qual \
+	-Wnull-dereference -Wdouble-promotion -Wconversion -Wno-sign-conversion -Werror
+CFLAGS_dev := -Og -g3 -fsanitize=address,undefined -fno-sanitize-recover=undefined \
+	-fno-omit-frame-pointer
+LDFLAGS_dev := -fsanitize=address,undefined
+CFLAGS_release := -O2 -g -D_FORTIFY_SOURCE=2 -fstack-protector-strong -fstack-clash-protection \
+	-fcf-protection -fPIE
+LDFLAGS_release := -pie -Wl,-z,relro,-z,now -Wl,--as-needed
+
+# The language and the rules for every file; CFLAGS and LDFLAGS from outside come on top.
+ALL_CFLAGS = -std=gnu17 -D_GNU_SOURCE -DSBX_REAP_VERSION='"$(VERSION)"' -Ireaper -I. \
+	$(WARNINGS) $(PACKAGE_CFLAGS) $(CFLAGS_$(MODE)) $(CFLAGS)
+ALL_LDFLAGS = $(LDFLAGS_$(MODE)) $(LDFLAGS)
+
+SOURCES := $(filter-out reaper/main.c,$(wildcard reaper/*.c reaper/*/*.c state/*.c))
+OBJECTS := $(SOURCES:%.c=$(BUILD)/%.o)
+PROGRAM := $(BUILD)/sbx-reap
+LIBRARY := $(BUILD)/libsbx-reap.a
+TEST_SUPPORT := $(patsubst %.c,$(BUILD)/%.o,$(wildcard tests/support/*.c))
+TESTS := $(patsubst %.c,$(BUILD)/%,$(wildcard tests/unit/test_*.c tests/integration/test_*.c))
+
+V ?= 0
+ifeq ($(V),0)
+say = @echo "  $(1) $(2)";
+endif
+
+.PHONY: all tests check bench lint format install uninstall clean
+.SECONDARY:
+
+all: $(PROGRAM)
+
+$(PROGRAM): $(BUILD)/reaper/main.o $(LIBRARY)
+	$(call say,LD,$@)$(CC) $(ALL_CFLAGS) $(ALL_LDFLAGS) -o $@ $^ $(PACKAGE_LIBS)
+
+$(LIBRARY): $(OBJECTS)
+	@rm -f $@
+	$(AR) rcs $@ $^
+
+$(BUILD)/tests/%.o: ALL_CFLAGS += -Itests/support
+
+$(BUILD)/%.o: %.c
+	@mkdir -p $(@D)
+	$(call say,CC,$@)$(CC) $(ALL_CFLAGS) -MMD -MP -c -o $@ $<
+
+$(BUILD)/tests/%: $(BUILD)/tests/%.o $(TEST_SUPPORT) $(LIBRARY)
+	$(call say,LD,$@)$(CC) $(ALL_CFLAGS) $(ALL_LDFLAGS) -o $@ $^ $(PACKAGE_LIBS) -lcmocka
+
+tests: all $(TESTS)
+
+check: tests
+	scripts/run-tests $(BUILD)
+
+bench: ; $(MAKE) MODE=release && scripts/bench
+
+lint: ; scripts/lint
+
+format: ; clang-format -i $$(git ls-files '*.c' '*.h')
+
+clean: ; rm -rf build
+
+-include $(shell find $(BUILD) -name '*.d' 2>/dev/null)

@@ -1,0 +1,28 @@
+#include "backend.h"
+
+/* Trees first: which processes work in them is asked of the process backend after that. */
+const struct backend *const backends[BACKEND_COUNT] = {
+	&worktree_backend,
+	&path_backend,
+	&container_backend,
+	&cgroup_backend,
+	&process_backend,
+};
+
+const struct backend *backend_of(enum kind kind)
+{
+	static const struct backend *const owners[KIND_COUNT] = {
+		[KIND_WORKTREE] = &worktree_backend,
+		[KIND_BRANCH] = &worktree_backend,
+		[KIND_CONTAINER] = &container_backend,
+		[KIND_VOLUME] = &container_backend,
+		[KIND_NETWORK] = &container_backend,
+		[KIND_CGROUP] = &cgroup_backend,
+		[KIND_SCOPE] = &cgroup_backend,
+		[KIND_PATH] = &path_backend,
+		[KIND_PROCESS] = &process_backend,
+	};
+
+	assert(kind < KIND_COUNT);
+	return owners[kind];
+}

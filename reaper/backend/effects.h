@@ -1,0 +1,33 @@
+/*
+ * What can be done to one kind of resource. Only apply.c includes this.
+ *
+ * Every function proves what it is about to touch once more (identity as registered, compared on
+ * the descriptor it then acts on), works when any part is gone already, and may be killed anywhere.
+ * Returns 1 when it did something, 0 when there was nothing left to do, -errno with an error that
+ * names the thing (and who holds it) otherwise. A function that a kind does not offer is NULL.
+ */
+#pragma once
+
+#include "backend.h"
+
+struct effort {
+	int64_t deadline_ms; /* boot clock; when it passes, the function gives up with -ETIME */
+	int64_t bytes_freed; /* added to */
+};
+
+struct backend_effects {
+	/* Ends what runs in it: kills containers, cgroups, scopes and registered processes, and
+	 * waits until nothing is left. */
+	int (*stop)(void *state, const struct resource *resource, struct effort *effort,
+		struct error *error);
+
+	/* Removes it. A worktree or path is set aside by rename, then its git record is dropped;
+	 * what was set aside is deleted by purge. A container is verified absent. */
+	int (*remove)(void *state, const struct resource *resource, struct effort *effort,
+		struct error *error);
+
+	/* worktree, path: deletes everything of this run and generation that was set aside in the
+	 * root the locator lies below. */
+	int (*purge)(void *state, const struct resource *resource, struct effort *effort,
+		struct error *error);
+};

@@ -1,0 +1,26 @@
+/*
+ * An error: what was being done to what, and why it failed. A fixed buffer, so that reporting a
+ * failure can never fail and there is nothing to free.
+ */
+#pragma once
+
+#include "base.h"
+
+struct error {
+	int code;       /* errno, positive; 0 while nothing went wrong */
+	char text[480]; /* one line, no newline; names the thing, the place and what would be right
+			 */
+};
+
+/*
+ * Records an error unless one is recorded already (the first error wins) and returns -code, so that
+ * a caller can write `return error_set(error, errno, "open %s", path)`. strerror(code) is added
+ * after the text. A NULL error is accepted. Text that does not fit is cut.
+ */
+int error_set(struct error *error, int code, const char *format, ...) PRINTF_LIKE(3, 4);
+
+/* The same without strerror, for errors where errno adds nothing ("line 3: unknown key"). */
+int error_say(struct error *error, int code, const char *format, ...) PRINTF_LIKE(3, 4);
+
+/* Puts "prefix: " before a recorded text; nothing when nothing is recorded. */
+void error_prefix(struct error *error, const char *format, ...) PRINTF_LIKE(2, 3);

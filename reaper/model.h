@@ -1,0 +1,257 @@
+/*
+ * The words of this program as data (DESIGN.md, section 4): runs, their resources, facts about them
+ * and decisions. Facts are three-valued; zeroed memory means "unknown", never "no".
+ */
+#pragma once
+
+#include "base/arena.h"
+#include "base/base.h"
+#include "settings.h"
+
+enum tri { TRI_UNKNOWN, TRI_NO, TRI_YES };
+
+enum kind {
+	KIND_WORKTREE,
+	KIND_BRANCH,
+	KIND_CONTAINER,
+	KIND_VOLUME,
+	KIND_NETWORK,
+	KIND_CGROUP,
+	KIND_SCOPE,
+	KIND_PATH,
+	KIND_MOUNT,
+	KIND_PROCESS,
+	KIND_COUNT
+};
+
+/* Why a resource counts as a run's. Without any of these it is foreign: listed, never removed. */
+enum proof {
+	PROOF_NONE = 0,
+	PROOF_ROW = 1 << 0,
+	PROOF_MARKER = 1 << 1,
+	PROOF_LABEL = 1 << 2, /* sbx.run=<run> on a container whose image does not carry it */
+	PROOF_ADOPTED =
+		1 << 3,      /* a linked worktree of a configured repository, adopt = worktrees */
+	PROOF_TRASH = 1 << 4 /* set aside by an earlier pass */
+};
+
+enum verdict { VERDICT_KEEP, VERDICT_STOP, VERDICT_REAP };
+
+/* One fixed list (P11): the same word in table, JSON, journal, history and tests. */
+enum reason {
+	REASON_PINNED,
+	REASON_PIN_UNKNOWN,
+	REASON_LOCKED,
+	REASON_LIVE,
+	REASON_RETAINED,
+	REASON_UNKNOWN,
+	REASON_UNSAVED_WORK,
+	REASON_FOREIGN,
+	REASON_REFUSED,
+	REASON_CLOCK,
+	REASON_HELD,
+	REASON_BRAKE,
+	REASON_BACKOFF,
+	REASON_CHANGED,
+	REASON_FILTERED,
+	REASON_DEFERRED,
+	REASON_OVER_DEADLINE,
+	REASON_FINISHED_OK,
+	REASON_FINISHED_FAILED,
+	REASON_ABANDONED,
+	REASON_ORPHAN,
+	REASON_PRESSURE,
+	REASON_REQUESTED,
+	REASON_RESUMED,
+	REASON_COUNT
+};
+
+enum outcome { OUTCOME_NONE, OUTCOME_OK, OUTCOME_FAILED };
+
+/* An open claim is void until its pass began something that cannot be taken back. */
+enum claim { CLAIM_NONE, CLAIM_OPEN, CLAIM_BEGUN_STOP, CLAIM_BEGUN_REAP };
+
+enum pin_state { PIN_NONE, PIN_HELD, PIN_UNREADABLE };
+
+/* What a worktree holds that exists nowhere else. */
+enum work { WORK_UNKNOWN, WORK_NONE /* no tree */, WORK_CLEAN, WORK_DIRTY, WORK_UNPUSHED };
+
+enum lock { LOCK_NONE, LOCK_HELD, LOCK_STALE /* names a process that is provably gone */ };
+
+/* What a run did to a resource; also the form in which it is stored. */
+enum result { RESULT_NONE, RESULT_REAPED, RESULT_PARTIAL, RESULT_KEPT, RESULT_FAILED };
+
+/*
+ * One thing that belongs, or seems to belong, to a run. `kind` and `locator` name it; the fields
+ * below them are what was recorded at registration (told), then what a backend saw (seen).
+ * Strings live in the inventory's arena, or in that of the record they came with.
+ */
+struct resource {
+	const char *run;     /* identifier of the run it is listed under */
+	int64_t generation;  /* of that run: a name that is used again gets the next one; 0: no row
+			      */
+	int64_t span_from_s; /* the run's span: a labelled container made before it is not the
+				run's; */
+	int64_t span_to_s;   /* 0: no record, or not ended yet */
+
+	enum kind kind;
+	unsigned proof; /* a set of enum proof */
+	/*
+	 * worktree, path: absolute path · branch: short name, "sbx/r1" · container: full id, or the
+	 * reference as registered · volume, network: name or id · cgroup: path as in
+	 * /proc/PID/cgroup, "/sbx.slice/r1" · scope: unit name · mount: mount point · process: pid
+	 */
+	const char *locator;
+
+	/* told; NULL or 0: not recorded */
+	const char
+		*repo;      /* worktree, branch: absolute path of the owning repository's git
+			       directory   (the common one: "/srv/git/app/.git", "/srv/git/app.git") */
+	const char *base;   /* worktree: commit id of HEAD at registration */
+	const char *branch; /* worktree: the run's branch, short */
+	const char *token; /* identity beyond the name: container: full id · scope: invocation id ·
+			      process: "BOOTID:STARTTICKS" */
+	const char *at;    /* container, volume, network: the engine's socket, "unix:///…" */
+	uint64_t dev, ino; /* worktree, path, cgroup */
+
+	/* seen */
+	enum tri present;
+	enum tri alive;     /* container running · cgroup, scope populated · process alive */
+	bool contradicts;   /* what stands there is not what was registered: `note` says why */
+	const char *note;   /* why unknown, who holds it, what contradicts; NULL: nothing to say */
+	const char *record; /* worktree: its git record, "<repo>/worktrees/NAME"; NULL: none */
+	enum lock lock;     /* worktree: git's lock; `note` carries its text */
+	const char *set_aside; /* worktree, path: its entry in the trash, absolute; NULL: none */
+	int64_t bytes;         /* allocated on disk, -1: not measured */
+	int64_t made_s;        /* container, volume, network: when it was made; 0: unknown */
+};
+
+/* What was told about one run: a row, or a marker. Times in epoch seconds, 0: never. */
+struct record {
+	const char *run;
+	int64_t generation; /* row only */
+	int64_t created_s, ttl_s, deadline_s, last_sign_s, finished_s;
+	enum outcome outcome;
+	bool no_container;      /* registered as never having one */
+	int64_t engine_clear_s; /* a good answer of every engine since its end showed none; row only
+				 */
+	enum claim claim;       /* row only */
+	const char *claim_pass; /* row only; the pass that holds the claim */
+	struct resource *resources;
+	size_t resource_count;
+};
+
+/* A pin, from its row or its mirror beside the workspace. */
+struct pin {
+	const char *run;
+	const char *by, *reason; /* may be NULL in a .keep made by hand */
+	int64_t since_s;         /* 0: unknown */
+	int64_t until_s;         /* 0: no end */
+};
+
+/* All that the policy looks at, for one run. Times in epoch seconds, 0: never or unknown. */
+struct facts {
+	bool refused;  /* rule 1: invalid, or record and world contradict each other */
+	bool recorded; /* a row or a trusted marker */
+	bool proven;   /* recorded, labelled, adopted or set aside */
+	enum pin_state pin;
+	bool locked; /* a lock on its git worktree that counts */
+	enum claim claim;
+	int64_t created_s, deadline_s, last_sign_s, finished_s, first_seen_s;
+	enum outcome outcome;
+	bool requested;   /* --early: a person wants it gone now */
+	bool blind;       /* a fact that this run needs is unknown */
+	enum tri live;    /* from liveness.c */
+	bool live_is_own; /* something alive is the run's own, so that it can be stopped */
+	bool occupied;    /* a process that is not the run's works in the tree */
+	enum work work;
+	bool others_present; /* something besides tree, branch and git record is left */
+};
+
+struct host_facts {
+	int64_t resumed_s;  /* the last boot, or the moment a pass first saw that the host had slept
+			     */
+	bool clock_stepped; /* wall and boot clock disagree by more than 5 min since the last pass
+			     */
+};
+
+struct decision {
+	enum verdict verdict;
+	enum reason reason;
+	unsigned rule; /* of DESIGN.md, section 6: 1 to 11 */
+	int64_t due_s; /* when it falls due by age alone; 0: never, or not by age */
+};
+
+/* One run with everything that is known about it: the unit of decision. */
+struct run {
+	const char *id;           /* not always valid: a foreign entry has whatever name it has */
+	const char *root;         /* the root it lies below; NULL: none */
+	const struct record *row; /* NULL: none */
+	const struct record *marker; /* NULL: none, or not trusted */
+	const char *marker_path;     /* of a marker that exists, trusted or not; NULL: none */
+	const char *keep_path;       /* of a .keep that exists; NULL: none */
+	struct pin *pin;             /* the one that counts; NULL: none */
+	struct resource *resources;
+	size_t resource_count, resource_room;
+
+	struct facts facts;
+	const char *fault;     /* what is refused, unreadable or unknown, in words; NULL: nothing */
+	const char *live_note; /* the evidence of life in words; NULL: none */
+	const char *age_from;  /* "row" "marker" "first seen": where the age comes from */
+	int64_t age_since_s;   /* what the age counts from */
+	int64_t active_s;      /* last sign of life, or created */
+	const char *work_note; /* what is unsaved, or why it is unknown; NULL */
+	int64_t bytes;         /* of all trees and paths; -1: not measured */
+
+	struct decision decision;
+	enum result result;
+	const char *error; /* NULL: none */
+	int64_t bytes_freed;
+};
+
+/* Something that was asked for facts, and whether it answered. */
+struct source {
+	const char *name; /* store markers worktrees containers cgroups processes */
+	const char *at;   /* path or socket; NULL: the host */
+	enum tri ok;      /* unknown: not configured */
+	const char *error;
+};
+
+/* Everything that was told and seen, joined by run. Owns all it points to, through the arena. */
+struct inventory {
+	struct arena arena;
+	struct run **runs; /* in order of appearance until sorted */
+	size_t run_count, run_room;
+	struct source *sources;
+	size_t source_count;
+	struct host_facts host;
+	int64_t now_s;
+	void *index; /* by identifier */
+};
+
+const char *kind_name(enum kind kind);
+const char *verdict_name(enum verdict verdict);
+const char *reason_name(enum reason reason);
+const char *outcome_name(enum outcome outcome); /* NULL for none */
+const char *work_name(enum work work);
+const char *tri_name(enum tri value);                      /* "yes" "no" "unknown" */
+const char *result_name(enum result result);               /* NULL for none */
+int kind_from_name(const char *name, enum kind *ret_kind); /* 0 or -EINVAL */
+
+/* The run of that name, made when it is not there yet. Never NULL. */
+struct run *inventory_run(struct inventory *inventory, const char *id);
+struct run *inventory_find(const struct inventory *inventory, const char *id); /* or NULL */
+
+/*
+ * Adds a resource to a run, or joins it with the one of the same kind and locator that the run has
+ * already: proofs are united, told fields that are still empty are filled. Strings are copied.
+ * The pointer is good until the next one is added to the same run.
+ */
+struct resource *run_add_resource(
+	struct inventory *inventory, struct run *run, const struct resource *resource);
+
+/* Notes whether a source answered; `at` and `error` are copied. */
+void inventory_add_source(struct inventory *inventory, const char *name, const char *at,
+	enum tri ok, const char *error);
+
+void inventory_done(struct inventory *inventory);

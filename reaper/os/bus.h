@@ -1,0 +1,29 @@
+/*
+ * systemd over the system bus (sd-bus): scopes and services of a run. Where no systemd runs
+ * (sd_booted(3)) the answer is -ENOENT and the cgroup path serves instead.
+ */
+#pragma once
+
+#include "base/error.h"
+
+struct bus;
+
+struct bus_unit {
+	char load_state[32];     /* "loaded" "not-found" */
+	char active_state[32];   /* "active" "inactive" "failed" "deactivating" */
+	char control_group[512]; /* "/sbx.slice/r1.scope"; "" when it has none */
+	char slice[256];         /* "sbx.slice" */
+	char invocation_id[33];  /* 32 hex digits; "" when it has none */
+};
+
+/* Connects to the system bus, or the user's when we are not root. 0; -ENOENT: no systemd; -errno.
+ */
+int bus_open(int64_t timeout_ms, struct bus **ret_bus, struct error *error);
+void bus_close(struct bus *bus);
+
+/* 0; -ENOENT: no such unit (NoSuchUnit, or load state not-found); -errno. */
+int bus_unit_get(struct bus *bus, const char *unit, struct bus_unit *ret_unit, struct error *error);
+
+/* Kills all its processes, stops it, waits until it is inactive, resets "failed". 1, 0, -ETIME,
+ * -errno. */
+int bus_unit_stop(struct bus *bus, const char *unit, int64_t deadline_ms, struct error *error);

@@ -1,0 +1,37 @@
+/*
+ * Directories held by descriptor: a path only opens a root, everything below is reached from there
+ * one proven step at a time (openat2(2), Linux 5.6).
+ */
+#pragma once
+
+#include "base/error.h"
+
+#include <sys/stat.h>
+#include <sys/types.h>
+
+/*
+ * Opens an absolute path as a directory without following a symlink anywhere in it
+ * (RESOLVE_NO_SYMLINKS). A descriptor, or -errno: -ENOENT and -ENOTDIR are answers, -ELOOP means
+ * that a component is a symlink.
+ */
+int dir_open(const char *path, struct error *error);
+
+/*
+ * Opens what lies below `dir` at the relative path with the given open flags (O_CLOEXEC is added),
+ * without leaving dir, without following a symlink anywhere and without entering another mount
+ * (RESOLVE_BENEATH, NO_SYMLINKS, NO_XDEV). A descriptor, or -errno: -ENOENT it is not there, -ELOOP
+ * a symlink, -EXDEV another mount (also a bind mount of the same filesystem), -ENOTDIR.
+ */
+int dir_open_below(int dir, const char *path, int flags, struct error *error);
+
+/* Device and inode of what an absolute path names, a last symlink not followed. 0, -ENOENT, -errno.
+ */
+int dir_identity(const char *path, uint64_t *ret_dev, uint64_t *ret_ino, struct error *error);
+
+/*
+ * Whether nobody but trusted users can rename or replace the directory: it and every parent up to
+ * "/" is a real directory owned by root, by our effective user or by one of owners, and writable by
+ * group or others only with the sticky bit (parents) or not at all (itself; group 0 counts as
+ * root). 0, -EPERM with an error that names the component and its owner, or -errno.
+ */
+int dir_trusted(const char *path, const uid_t *owners, size_t owner_count, struct error *error);

@@ -1,0 +1,15 @@
+/*
+ * One pass at a time: an flock(2) on a file beside the database. It lives in the open file
+ * description, so the descriptor is close-on-exec and no child may be forked that keeps it; a
+ * killed holder loses it at once, so it can never be stale.
+ */
+#pragma once
+
+#include "base/error.h"
+
+/*
+ * Takes the lock, making the file (0600, never removed) when it is missing; never waits. Returns a
+ * descriptor to close when done; -EBUSY when another holds it, with an error that names its pid and
+ * since when (read from the file, a hint only); -errno: then the lock is not held.
+ */
+int lock_take(const char *path, int64_t now_s, struct error *error);

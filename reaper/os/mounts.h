@@ -1,0 +1,31 @@
+/*
+ * The mount table of our own mount namespace, /proc/self/mountinfo (proc_pid_mountinfo(5)), with
+ * its octal escapes decoded.
+ */
+#pragma once
+
+#include "base/arena.h"
+#include "base/error.h"
+
+struct mount {
+	uint64_t id;       /* as statx(2) gives it in stx_mnt_id */
+	const char *point; /* absolute, as seen from our root */
+	const char *type;  /* "ext4" "tmpfs" "fuse.bindfs" "cgroup2" */
+	const char *source;
+};
+
+struct mount_table {
+	struct arena arena;
+	struct mount *mounts;
+	size_t count;
+};
+
+/* Reads the table. 0, or -errno: then nothing may be said about mounts. */
+int mounts_read(struct mount_table *ret_table, struct error *error);
+void mounts_done(struct mount_table *table);
+
+/* The first mount whose point is `path` or lies below it, or NULL. */
+const struct mount *mounts_below(const struct mount_table *table, const char *path);
+
+/* The first mount of that type, or NULL. */
+const struct mount *mounts_of_type(const struct mount_table *table, const char *type);

@@ -1,0 +1,52 @@
+/*
+ * Processes by identity: a pid is a number that is used again, so a process is boot id + pid +
+ * start time (field 22 of proc_pid_stat(5)), checked and signalled through one pidfd. A zombie is
+ * not alive. cmdline is never read: that can hang on a stuck process; comm does not.
+ */
+#pragma once
+
+#include "base/arena.h"
+#include "base/error.h"
+#include "model.h"
+
+enum { PROCESS_TOKEN = 96 };
+
+/* Our boot id (/proc/sys/kernel/random/boot_id), 36 characters. 0 or -errno. */
+int process_boot_id(char ret_boot_id[37], struct error *error);
+
+/* "BOOTID:STARTTICKS" of a living process. 0, -ESRCH when there is none, -errno. */
+int process_token(pid_t pid, char ret_token[PROCESS_TOKEN], struct error *error);
+
+/* Whether the process of that pid and token is alive. A token of another boot is "no". */
+enum tri process_alive(pid_t pid, const char *token);
+
+/* Its command name (comm), escaped; "?" when it cannot be read. */
+void process_comm(pid_t pid, char *ret_comm, size_t size);
+
+/* Kills (SIGKILL) exactly that process and waits for its end. 1, 0 gone, -ETIME, -errno. */
+int process_kill(pid_t pid, const char *token, int64_t deadline_ms, struct error *error);
+
+/* A directory in which processes are looked for. */
+struct process_place {
+	uint64_t dev, ino;
+	void *context; /* the caller's */
+};
+
+struct process_seen {
+	pid_t pid;
+	const char *token;
+	const char *comm;    /* escaped */
+	const char *cgroups; /* content of /proc/PID/cgroup; "" when unreadable */
+	const char *how;     /* "working directory" or "root" */
+};
+
+/*
+ * Looks at every process but ourselves: calls back for each that has its working directory or root
+ * at or below one of the places, found by comparing device and inode from there up to "/", never by
+ * path text. 0; -EACCES when some processes could not be looked at (then an absence proves nothing;
+ * the error says how many); -errno. A process that ends meanwhile is not there.
+ */
+int processes_in(const struct process_place *places, size_t count,
+	void (*seen)(void *context, const struct process_place *place,
+		const struct process_seen *process),
+	void *context, struct error *error);

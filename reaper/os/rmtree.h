@@ -1,0 +1,37 @@
+/*
+ * Deletes a tree that somebody hostile may have made and may still be changing.
+ *
+ * MUST 1  Everything is reached by descriptor from `parent`; no path is ever built and opened.
+ * MUST 2  No symlink is followed, at any level, at any moment: links are unlinked.
+ * MUST 3  No mount is entered, also not a bind mount of the same filesystem (RESOLVE_NO_XDEV).
+ * MUST 4  Regular files are only unlinked: mode, owner, times and content stay, for the sake of
+ *         their other hard links. Directories may be made passable, through their descriptor.
+ * MUST 5  Depth, number of entries and length of names cost neither stack nor descriptors.
+ * MUST 6  What vanishes meanwhile is done; what appears meanwhile is swept again, a bounded number
+ *         of times.
+ */
+#pragma once
+
+#include "base/error.h"
+
+struct rmtree_report {
+	int64_t entries;     /* unlinked */
+	int64_t bytes_freed; /* allocated to regular files with no other link */
+};
+
+/*
+ * Deletes the entry `name` of directory `parent`, a file or a whole tree. Returns 1 when it is gone
+ * now, 0 when it was gone already, -ETIME when the deadline (boot clock, ms) passed, -ENOTEMPTY
+ * when entries kept appearing, -EBUSY or -EXDEV at a mount, else -errno; the error names the path
+ * below parent (escaped). Goes on past an entry that cannot be removed and reports the first such
+ * error. *report is added to in any case.
+ */
+int rmtree(int parent, const char *name, int64_t deadline_ms, struct rmtree_report *report,
+	struct error *error);
+
+/*
+ * Bytes allocated to the tree, the same walk without the deleting: symlinks not followed, mounts
+ * not entered, a file with several links counted once for each. 0 when it is not there.
+ */
+int treesize(
+	int parent, const char *name, int64_t deadline_ms, int64_t *ret_bytes, struct error *error);

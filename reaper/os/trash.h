@@ -1,0 +1,39 @@
+/*
+ * The trash of a root, <root>/.sbx-trash: what was set aside by rename to be deleted. The rename
+ * frees the name at once, and a delete that is killed can go on later. An entry is named
+ * "<run>:<generation>:<n>" (a colon cannot stand in a run identifier), so it carries whose it was.
+ */
+#pragma once
+
+#include "base/error.h"
+
+struct trash_entry {
+	const char *name; /* within the trash; points to the caller's iteration */
+	char run[129];
+	int64_t generation;
+};
+
+/*
+ * Moves the entry at `path` below the root into its trash, atomically, when it still has the given
+ * device and inode (0, 0: whatever it is, but never a symlink). The trash is made when missing,
+ * mode 0700; one that is a symlink, a mount, or not owned by us is refused. Parent and trash are
+ * synced. Returns 1, 0 when there is nothing at path, -ESTALE when it is something else than given
+ * (named in the error), -EXDEV when the path crosses a mount or is itself one, -errno. *ret_name
+ * (owned by the caller) may be NULL.
+ */
+int trash_put(int root, const char *path, const char *run, int64_t generation, uint64_t dev,
+	uint64_t ino, char **ret_name, struct error *error);
+
+/*
+ * Calls back for each entry; a negative answer ends the iteration and is returned. Entries whose
+ * name is not ours are passed by. 0 when there is no trash. -EPERM: the trash is not ours.
+ */
+int trash_each(int root, int (*each)(void *context, const struct trash_entry *entry), void *context,
+	struct error *error);
+
+/*
+ * Deletes all entries of the run whose generation is at most the given one (rmtree, its answers).
+ * 1, 0 when there was none, -errno.
+ */
+int trash_purge(int root, const char *run, int64_t generation, int64_t deadline_ms,
+	int64_t *bytes_freed, struct error *error);

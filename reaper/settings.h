@@ -1,0 +1,55 @@
+/*
+ * The settings as data: what config.c reads and everything else obeys. Part of the model, so it
+ * depends on nothing that can act. Durations in seconds where policy uses them, in milliseconds
+ * where they limit waiting.
+ */
+#pragma once
+
+#include "base/base.h"
+
+#include <sys/types.h>
+
+struct text_list {
+	char **items;
+	size_t count;
+};
+
+enum adopt { ADOPT_NONE, ADOPT_WORKTREES };
+enum unsaved { UNSAVED_KEEP, UNSAVED_DISCARD };
+enum branch_rule { BRANCH_MERGED, BRANCH_KEEP, BRANCH_DELETE };
+
+struct policy_settings {
+	int64_t ttl_s;
+	int64_t lease_s;
+	int64_t deadline_grace_s;
+	int64_t keep_ok_s, keep_failed_s, keep_abandoned_s, keep_orphan_s;
+	int64_t pin_for_s; /* default length of a pin */
+	int64_t history_s;
+	enum unsaved unsaved;
+	enum branch_rule branch;
+};
+
+struct limit_settings {
+	int64_t max_runs;       /* 0: no limit */
+	int64_t time_budget_ms; /* of a whole pass */
+	int64_t engine_timeout_ms;
+	int64_t kill_timeout_ms;
+};
+
+/* Every path is absolute and without a trailing slash; lists hold no duplicates. */
+struct settings {
+	char *database;
+	struct text_list roots; /* existing and trusted, globs expanded */
+	struct text_list
+		lost_roots; /* configured, but they could not be opened: their runs are unseen */
+	struct text_list repos;      /* as configured: a working tree or a git directory */
+	struct text_list path_roots; /* existing and trusted */
+	enum adopt adopt;
+	uid_t *owners; /* trusted besides root and ourselves */
+	size_t owner_count;
+	struct policy_settings policy;
+	struct text_list engines; /* unix:///path */
+	char *label;              /* "sbx.run" */
+	char *cgroup_root;        /* "sbx.slice": below the cgroup v2 mount, no leading slash */
+	struct limit_settings limits;
+};

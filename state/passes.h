@@ -1,0 +1,36 @@
+/*
+ * Passes: proof that each ran, and what the clocks said then. Errors as in runs.h.
+ */
+#pragma once
+
+#include "model.h"
+#include "store.h"
+
+struct pass_clocks {
+	int64_t wall_s, boot_ms, awake_ms; /* base/clock.h */
+	char boot_id[37];
+	int64_t resumed_s; /* last boot, or when a pass first saw that the host had slept */
+};
+
+struct pass_counts {
+	int64_t runs, reaped, partial, failed, stopped, bytes_freed;
+	int exit_code;
+	const char *blind; /* sources that could not be read, in words; NULL: none */
+};
+
+/* The clocks of the last pass that began. 1, 0 there was none. */
+int pass_last(struct store *store, struct pass_clocks *ret_clocks, struct error *error);
+
+/*
+ * Compares the clocks of two moments: *ret->clock_stepped when wall and boot clock went apart by
+ * more than five minutes within one boot; *ret->resumed_s as described above (a gain of boot over
+ * awake time of more than a minute is a suspend). Pure. `last` NULL: no pass before.
+ */
+void pass_compare(
+	const struct pass_clocks *last, const struct pass_clocks *now, struct host_facts *ret_host);
+
+/* Records the beginning and the end of a pass. `pass`: its identifier. 0. */
+int pass_begin(struct store *store, const char *pass, const struct pass_clocks *clocks,
+	struct error *error);
+int pass_end(struct store *store, const char *pass, int64_t now_s, const struct pass_counts *counts,
+	struct error *error);

@@ -1,0 +1,36 @@
+/*
+ * The database: one SQLite file, journal_mode TRUNCATE (an unprivileged reader can open it
+ * read-only without creating a file), STRICT tables, epoch seconds. Many processes use it at once:
+ * every write is one short IMMEDIATE transaction with a busy time-out, and none is open while
+ * anything is removed. A stamp beside it ("<path>.stamp") says that there has been one.
+ */
+#pragma once
+
+#include "base/error.h"
+
+struct store;
+
+enum store_access {
+	STORE_READ,  /* never creates or changes a file */
+	STORE_WRITE, /* makes it, and its stamp, where neither has ever been; migrates an older one
+		      */
+	STORE_RENEW  /* check --new-database: makes a new one although a stamp says there was one */
+};
+
+/*
+ * Opens the database. 0, or, with an error that says what would be right:
+ *   -ENOENT     STORE_READ and there has never been one (no file, no stamp): nothing is on record
+ *   -ENODATA    missing where one has been, or empty
+ *   -EUCLEAN    not a database of ours (application_id), or corrupt
+ *   -EPROTO     of a newer version
+ *   -EEXIST     STORE_RENEW and there is one
+ *   -EBUSY      locked by somebody for longer than the busy time-out
+ *   -EACCES -EROFS -EIO -ENOSPC …
+ * A damaged database is never made anew.
+ */
+int store_open(
+	const char *path, enum store_access access, struct store **ret_store, struct error *error);
+void store_close(struct store *store);
+
+/* quick_check and foreign_key_check of the whole file. 0 or -EUCLEAN with the first finding. */
+int store_verify(struct store *store, struct error *error);
