@@ -1,0 +1,164 @@
+#include "file.h"
+#include "base/text.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/random.h>
+
+static void assert_component(const char *name)
+{
+	assert(*name && !strchr(name, '/') && strcmp(name, ".") != 0 && strcmp(name, "..") != 0);
+}
+
+/* Sets the error with the name escaped: names come from directory listings too. */
+static int file_fail(struct error *error, int code, const char *doing, const char *name)
+{
+	char *shown CLEANUP(mem_done) = text_escape(name);
+
+	return error_set(error, code, "%s '%.200s'", doing, shown);
+}
+
+static int file_refuse(struct error *error, int code, const char *name, const char *fault)
+{
+	char *shown CLEANUP(mem_done) = text_escape(name);
+
+	return error_say(error, code, "'%.200s' %s", shown, fault);
+}
+
+/*
+ * O_NONBLOCK, so that a FIFO without a writer does not hold us up; what was opened is looked at
+ * afterwards. A socket cannot be opened at all: ENXIO, open(2).
+ */
+static int file_open(int dir, const char *name, struct stat *ret_stat, struct error *error)
+{
+	int fd CLEANUP(fd_done) =
+		openat(dir, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+
+	if (fd < 0 && errno == ELOOP)
+		return file_refuse(error, ELOOP, name, "is a symbolic link, not a file");
+	if (fd < 0 && errno != ENXIO)
+		return file_fail(error, errno, "open", name);
+	if (fd >= 0 && fstat(fd, ret_stat) < 0)
+		return file_fail(error, errno, "look at", name);
+	if (fd < 0 || !S_ISREG(ret_stat->st_mode))
+		return file_refuse(error, EINVAL, name, "is not a regular file");
+	return TAKE_FD(fd);
+}
+
+/* The size that stat tells is not asked: a file may grow while it is read. */
+static int file_fill(int fd, size_t max, struct text *text, const char *name, struct error *error)
+{
+	char chunk[4096];
+
+	text_add_n(text, "", 0);
+	while (text->length <= max) {
+		ssize_t n = read(fd, chunk, sizeof(chunk));
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0)
+			return file_fail(error, errno, "read", name);
+		if (n == 0)
+			return 0;
+		text_add_n(text, chunk, (size_t)n);
+	}
+	return file_refuse(error, EFBIG, name, "is larger than such a file may be");
+}
+
+int file_read(int dir, const char *name, size_t max, char **ret_bytes, size_t *ret_length,
+	struct stat *ret_stat, struct error *error)
+{
+	struct text text CLEANUP(text_done) = { 0 };
+	int fd CLEANUP(fd_done) = -EBADF;
+	struct stat stat;
+	int r;
+
+	assert_component(name);
+	fd = file_open(dir, name, &stat, error);
+	if (fd < 0)
+		return fd;
+	r = file_fill(fd, max, &text, name, error);
+	if (r < 0)
+		return r;
+	if (ret_stat)
+		*ret_stat = stat;
+	*ret_length = text.length;
+	*ret_bytes = TAKE_PTR(text.data);
+	return 0;
+}
+
+/* A name of the temporary file that no other process can have guessed and taken. */
+static char *temporary_name(const char *name)
+{
+	static const char letters[] = "abcdefghijklmnopqrstuvwxyz012345";
+	unsigned char random[6] = { 0 };
+	char suffix[sizeof(random) + 1] = { 0 };
+
+	/* Up to 256 bytes come whole once the pool is ready: getrandom(2). */
+	if (getrandom(random, sizeof(random), 0) != sizeof(random))
+		abort();
+	for (size_t i = 0; i < sizeof(random); i++)
+		suffix[i] = letters[random[i] % 32];
+	return mem_printf(".%s.sbx-new-%s", name, suffix);
+}
+
+static int file_fill_new(int fd, const void *bytes, size_t length, mode_t mode)
+{
+	const char *at = bytes;
+
+	while (length > 0) {
+		ssize_t n = write(fd, at, length);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0)
+			return -errno;
+		at += n;
+		length -= (size_t)n;
+	}
+	/* By descriptor, because the umask has had its say at open. */
+	return fchmod(fd, mode) < 0 || fsync(fd) < 0 ? -errno : 0;
+}
+
+static int file_replace(int dir, const char *temporary, const char *name, int fd, const void *bytes,
+	size_t length, mode_t mode)
+{
+	int r = file_fill_new(fd, bytes, length, mode);
+
+	if (r < 0)
+		return r;
+	if (renameat(dir, temporary, dir, name) < 0)
+		return -errno;
+	return 0;
+}
+
+int file_write(int dir, const char *name, const void *bytes, size_t length, mode_t mode,
+	struct error *error)
+{
+	char *temporary CLEANUP(mem_done) = temporary_name(name);
+	int fd CLEANUP(fd_done) = -EBADF;
+	int r;
+
+	assert_component(name);
+	fd = openat(dir, temporary, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+	if (fd < 0)
+		return file_fail(error, errno, "make a new file for", name);
+	r = file_replace(dir, temporary, name, fd, bytes, length, mode);
+	if (r < 0) {
+		(void)unlinkat(dir, temporary, 0);
+		return file_fail(error, -r, "write", name);
+	}
+	if (fsync(dir) < 0)
+		return file_fail(error, errno, "sync the directory of", name);
+	return 0;
+}
+
+int file_remove(int dir, const char *name, struct error *error)
+{
+	assert_component(name);
+	if (unlinkat(dir, name, 0) < 0)
+		return errno == ENOENT ? 0 : file_fail(error, errno, "remove", name);
+	if (fsync(dir) < 0)
+		return file_fail(error, errno, "sync the directory of", name);
+	return 1;
+}

@@ -1,0 +1,182 @@
+#include "unit.h"
+
+#include "os/file.h"
+
+#include "workdir.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+
+static size_t entries(struct workdir *workdir)
+{
+	DIR *listing = opendir(workdir->path);
+	size_t count = 0;
+
+	assert_non_null(listing);
+	while (readdir(listing))
+		count++;
+	closedir(listing);
+	return count - 2;
+}
+
+static void what_was_written_is_read_back(void **state)
+{
+	struct workdir *workdir = *state;
+	struct error error = { 0 };
+	char *bytes CLEANUP(mem_done) = NULL;
+	struct stat stat;
+	size_t length;
+	mode_t old = umask(077);
+
+	assert_int_equal(file_write(workdir->dir, "f", "a\0b", 3, 0644, &error), 0);
+	umask(old);
+	assert_int_equal(file_read(workdir->dir, "f", 3, &bytes, &length, &stat, &error), 0);
+	assert_int_equal(length, 3);
+	assert_memory_equal(bytes, "a\0b", 4);
+	assert_int_equal(stat.st_mode & 07777, 0644);
+	assert_int_equal(entries(workdir), 1);
+}
+
+static void an_empty_file_is_read_as_empty(void **state)
+{
+	struct workdir *workdir = *state;
+	char *bytes CLEANUP(mem_done) = NULL;
+	size_t length = 7;
+
+	workdir_write(workdir, "f", "", 0);
+	assert_int_equal(file_read(workdir->dir, "f", 0, &bytes, &length, NULL, NULL), 0);
+	assert_int_equal(length, 0);
+	assert_string_equal(bytes, "");
+}
+
+static void one_byte_too_many_is_refused(void **state)
+{
+	struct workdir *workdir = *state;
+	struct error error = { 0 };
+	char *bytes CLEANUP(mem_done) = NULL;
+	char many[10000] = { 0 };
+	size_t length = 7;
+
+	workdir_write(workdir, "f", many, sizeof(many));
+	assert_int_equal(
+		file_read(workdir->dir, "f", sizeof(many) - 1, &bytes, &length, NULL, &error),
+		-EFBIG);
+	assert_null(bytes);
+	assert_int_equal(
+		file_read(workdir->dir, "f", sizeof(many), &bytes, &length, NULL, NULL), 0);
+	assert_int_equal(length, sizeof(many));
+}
+
+static void only_regular_files_are_read(void **state)
+{
+	static const struct {
+		const char *name;
+		int answer;
+	} cases[] = { { "missing", -ENOENT }, { "link", -ELOOP }, { "directory", -EINVAL },
+		{ "fifo", -EINVAL }, { "socket", -EINVAL } };
+	struct workdir *workdir = *state;
+	struct sockaddr_un address = { .sun_family = AF_UNIX };
+	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+	workdir_write(workdir, "target", "x", 1);
+	assert_int_equal(symlinkat("target", workdir->dir, "link"), 0);
+	assert_int_equal(mkdirat(workdir->dir, "directory", 0755), 0);
+	assert_int_equal(mkfifoat(workdir->dir, "fifo", 0644), 0);
+	(void)snprintf(address.sun_path, sizeof(address.sun_path), "/proc/self/fd/%d/socket",
+		workdir->dir);
+	assert_int_equal(bind(fd, (struct sockaddr *)&address, sizeof(address)), 0);
+	close(fd);
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		struct error error = { 0 };
+		char *bytes = NULL;
+		size_t length;
+
+		assert_int_equal(
+			file_read(workdir->dir, cases[i].name, 10, &bytes, &length, NULL, &error),
+			cases[i].answer);
+		assert_int_equal(error.code, -cases[i].answer);
+		assert_non_null(strstr(error.text, cases[i].name));
+	}
+}
+
+static int reader(struct workdir *workdir, void *context)
+{
+	(void)context;
+	for (int i = 0; i < 3000; i++) {
+		char *bytes CLEANUP(mem_done) = NULL;
+		size_t length;
+
+		if (file_read(workdir->dir, "f", 9000, &bytes, &length, NULL, NULL) < 0)
+			return 1;
+		if (length != 5 && length != 9000)
+			return 2;
+		for (size_t at = 1; at < length; at++)
+			if (bytes[at] != bytes[0])
+				return 3;
+	}
+	return 0;
+}
+
+static void a_reader_sees_the_old_or_the_new_file_and_never_half(void **state)
+{
+	struct workdir *workdir = *state;
+	char big[9000];
+	pid_t pid;
+
+	memset(big, 'b', sizeof(big));
+	assert_int_equal(file_write(workdir->dir, "f", "aaaaa", 5, 0644, NULL), 0);
+	pid = workdir_fork(reader, workdir, NULL);
+	for (int i = 0; i < 200; i++) {
+		assert_int_equal(file_write(workdir->dir, "f", big, sizeof(big), 0644, NULL), 0);
+		assert_int_equal(file_write(workdir->dir, "f", "aaaaa", 5, 0644, NULL), 0);
+	}
+	assert_int_equal(workdir_wait(pid), 0);
+	assert_int_equal(entries(workdir), 1);
+}
+
+static void a_write_that_fails_leaves_the_old_file_and_no_other(void **state)
+{
+	struct workdir *workdir = *state;
+	struct error error = { 0 };
+
+	assert_int_equal(mkdirat(workdir->dir, "f", 0755), 0);
+	assert_int_equal(file_write(workdir->dir, "f", "a", 1, 0644, &error), -EISDIR);
+	assert_non_null(strstr(error.text, "'f'"));
+	assert_int_equal(entries(workdir), 1);
+}
+
+static void removing_is_idempotent_and_spares_directories_and_targets(void **state)
+{
+	struct workdir *workdir = *state;
+	struct error error = { 0 };
+
+	workdir_write(workdir, "f", "x", 1);
+	assert_int_equal(symlinkat("f", workdir->dir, "link"), 0);
+	assert_int_equal(file_remove(workdir->dir, "link", &error), 1);
+	assert_int_equal(faccessat(workdir->dir, "f", F_OK, 0), 0);
+	assert_int_equal(file_remove(workdir->dir, "f", &error), 1);
+	assert_int_equal(file_remove(workdir->dir, "f", &error), 0);
+	assert_int_equal(mkdirat(workdir->dir, "d", 0755), 0);
+	assert_true(file_remove(workdir->dir, "d", &error) < 0);
+	assert_int_equal(faccessat(workdir->dir, "d", F_OK, 0), 0);
+}
+
+int main(void)
+{
+#define TEST(name) cmocka_unit_test_setup_teardown(name, workdir_setup, workdir_teardown)
+	const struct CMUnitTest tests[] = {
+		TEST(what_was_written_is_read_back),
+		TEST(an_empty_file_is_read_as_empty),
+		TEST(one_byte_too_many_is_refused),
+		TEST(only_regular_files_are_read),
+		TEST(a_reader_sees_the_old_or_the_new_file_and_never_half),
+		TEST(a_write_that_fails_leaves_the_old_file_and_no_other),
+		TEST(removing_is_idempotent_and_spares_directories_and_targets),
+	};
+
+	return cmocka_run_group_tests_name("file", tests, NULL, NULL);
+}
