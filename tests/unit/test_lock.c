@@ -1,0 +1,123 @@
+#include "unit.h"
+
+#include "os/lock.h"
+
+#include "workdir.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/stat.h>
+
+static void a_second_taker_is_told_who_holds_it(void **state)
+{
+	struct workdir *workdir = *state;
+	const char *path = workdir_path(workdir, "lock");
+	char *who CLEANUP(mem_done) =
+		mem_printf("pid %d, since 2026-11-29T15:33:00Z", (int)getpid());
+	struct error error = { 0 };
+	int fd CLEANUP(fd_done) = lock_take(path, 1795966380, &error);
+
+	assert_true(fd >= 0);
+	assert_int_equal(lock_take(path, 1795966381, &error), -EBUSY);
+	assert_non_null(strstr(error.text, path));
+	assert_non_null(strstr(error.text, who));
+}
+
+static void it_can_be_taken_again_when_it_was_closed(void **state)
+{
+	struct workdir *workdir = *state;
+	const char *path = workdir_path(workdir, "lock");
+	int fd = lock_take(path, 1795966380, NULL);
+	struct stat stat;
+
+	assert_true(fd >= 0);
+	assert_int_equal(fcntl(fd, F_GETFD) & FD_CLOEXEC, FD_CLOEXEC);
+	close(fd);
+	fd = lock_take(path, 5, NULL);
+	assert_true(fd >= 0);
+	assert_int_equal(fstat(fd, &stat), 0);
+	assert_int_equal(stat.st_mode & 07777, 0600);
+	assert_true(stat.st_size < 20); /* the shorter hint has nothing of the longer behind it */
+	close(fd);
+}
+
+static int hold_for_ever(struct workdir *workdir, void *context)
+{
+	int *ready = context;
+
+	if (lock_take(workdir_path(workdir, "lock"), 1, NULL) < 0)
+		return 1;
+	(void)!write(ready[1], "x", 1);
+	for (;;)
+		pause();
+}
+
+static void a_killed_holder_loses_it_at_once(void **state)
+{
+	struct workdir *workdir = *state;
+	const char *path = workdir_path(workdir, "lock");
+	int ready[2];
+	char byte;
+	pid_t pid;
+	int fd;
+
+	assert_int_equal(pipe2(ready, O_CLOEXEC), 0);
+	pid = workdir_fork(hold_for_ever, workdir, ready);
+	assert_int_equal(read(ready[0], &byte, 1), 1);
+	assert_int_equal(lock_take(path, 2, NULL), -EBUSY);
+	assert_int_equal(kill(pid, SIGKILL), 0);
+	assert_int_equal(workdir_wait(pid), 255);
+	fd = lock_take(path, 2, NULL);
+	assert_true(fd >= 0);
+	close(fd);
+	close(ready[0]);
+	close(ready[1]);
+}
+
+static void a_holder_without_a_readable_hint_still_holds_it(void **state)
+{
+	static const char *const hints[] = {
+		"", "12", "x y\n", "-1 5\n", "99999999999999999999 1\n",
+		"1 99999999999999999 zzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzz\n"
+	};
+	struct workdir *workdir = *state;
+	const char *path = workdir_path(workdir, "lock");
+	int fd CLEANUP(fd_done) = lock_take(path, 1, NULL);
+
+	assert_true(fd >= 0);
+	for (size_t i = 0; i < ARRAY_SIZE(hints); i++) {
+		struct error error = { 0 };
+
+		workdir_write(workdir, "lock", hints[i], strlen(hints[i]));
+		assert_int_equal(lock_take(path, 2, &error), -EBUSY);
+		assert_null(strstr(error.text, "pid"));
+	}
+}
+
+static void what_is_no_file_is_no_lock(void **state)
+{
+	struct workdir *workdir = *state;
+	struct error error = { 0 };
+
+	assert_int_equal(mkfifoat(workdir->dir, "fifo", 0600), 0);
+	assert_int_equal(lock_take(workdir_path(workdir, "fifo"), 1, &error), -EINVAL);
+	assert_int_equal(symlinkat("elsewhere", workdir->dir, "link"), 0);
+	assert_int_equal(lock_take(workdir_path(workdir, "link"), 1, NULL), -ELOOP);
+	assert_int_equal(faccessat(workdir->dir, "elsewhere", F_OK, 0), -1);
+	assert_int_equal(lock_take(workdir_path(workdir, "no/such"), 1, NULL), -ENOENT);
+}
+
+int main(void)
+{
+#define TEST(name) cmocka_unit_test_setup_teardown(name, workdir_setup, workdir_teardown)
+	const struct CMUnitTest tests[] = {
+		TEST(a_second_taker_is_told_who_holds_it),
+		TEST(it_can_be_taken_again_when_it_was_closed),
+		TEST(a_killed_holder_loses_it_at_once),
+		TEST(a_holder_without_a_readable_hint_still_holds_it),
+		TEST(what_is_no_file_is_no_lock),
+	};
+
+	return cmocka_run_group_tests_name("lock", tests, NULL, NULL);
+}
