@@ -26,30 +26,34 @@ int runs_drop_sightings(
 
 /*
  * Registers a run, or adds resources to it. A new row gets the generation after the run's last
- * tombstone. Returns 1 registered or added, 0 the same was there already, -EEXIST when it
- * contradicts the row (another creation time, tree, repository, branch or finished already), -EBUSY
- * when the run is being taken apart, -EADDRINUSE when another run has registered that resource
- * (names it). created_s 0: now for a new row, unchanged for an old one; ttl_s 0 the same with the
- * default given.
+ * tombstone. Returns 1 registered or added, 0 the same was there already (or more), -EEXIST when it
+ * contradicts the row (another creation time, time budget, tree, repository, branch, or finished
+ * already; the error names both values), -EBUSY when the run is being taken apart, -EADDRINUSE when
+ * another run has registered that resource (names it), -EINVAL. created_s and ttl_s 0: not given,
+ * which is now and default_ttl_s for a new row, unchanged for an old one. Adding is a sign of life
+ * at created_s where that is given, else now. Voids a claim that has not begun.
  */
-int runs_register(
-	struct store *store, const struct record *record, int64_t now_s, struct error *error);
+int runs_register(struct store *store, const struct record *record, int64_t default_ttl_s,
+	int64_t now_s, struct error *error);
 
-/* Sign of life now; ttl_s > 0: deadline = now + ttl. 1, -ENOENT, -EALREADY finished, -EBUSY
- * claimed. */
+/*
+ * Sign of life now; ttl_s > 0: deadline = now + ttl. Voids a claim that has not begun. 1, -ENOENT,
+ * -EALREADY finished, -EBUSY begun to be taken apart.
+ */
 int runs_renew(
 	struct store *store, const char *run, int64_t now_s, int64_t ttl_s, struct error *error);
 
 /*
- * Records the end. 1, 0 the same outcome is recorded already, -EEXIST another outcome or time is,
- * -ENOENT no such run, -EBUSY begun to be taken apart.
+ * Records the end; at_s 0: now. 1, 0 the same outcome is recorded already, -EEXIST another outcome
+ * is, or another time than an at_s that is neither 0 nor now_s, -ENOENT no such run, -EBUSY begun
+ * to be taken apart. Voids a claim that has not begun.
  */
 int runs_finish(struct store *store, const char *run, enum outcome outcome, int64_t at_s,
 	int64_t now_s, struct error *error);
 
 /*
  * Drops the row with all its resources (locator NULL), or one resource. A tombstone "forgotten" is
- * written. 1, 0 there was none, -EBUSY begun to be taken apart.
+ * written. Voids a claim that has not begun. 1, 0 there was none, -EBUSY begun to be taken apart.
  */
 int runs_forget(struct store *store, const char *run, enum kind kind, const char *locator,
 	int64_t now_s, struct error *error);
@@ -64,9 +68,10 @@ int runs_note_engine_clear(
  *
  * runs_claim: 1; 1 also for a begun claim that a dead pass left, which becomes ours (the caller
  * holds the pass lock). -EPERM: pinned. -ESTALE: generation or row changed since it was loaded, or
- * the run was renewed or finished meanwhile. A run without a row gets one, marked unregistered,
- * with the proven resources of the inventory's run, so that the next pass still knows what was
- * claimed.
+ * the run was renewed or finished meanwhile. -EADDRINUSE: another run has registered what this one
+ * without a row seems to own. A run without a row gets one, marked unregistered, with the proven
+ * resources of the inventory's run, so that the next pass still knows what was claimed. A begun
+ * claim to reap stays one, also when the goal is to stop.
  */
 int runs_claim(struct store *store, const char *pass, const struct run *run, enum claim goal,
 	int64_t now_s, struct error *error);
@@ -84,7 +89,8 @@ int runs_void_claims(struct store *store, struct error *error);
 
 /*
  * The end of a run, in one transaction with its entry in the history: reaped (row, resources and
- * sighting go, the tombstone remains), or stopped (recorded as failed at now, the claim ends). 0.
+ * sighting go, the tombstone remains), or stopped (recorded as failed at now, the claim ends). 0;
+ * -ESTALE the claim is not this pass's.
  */
 int runs_reaped(struct store *store, const char *pass, const struct run *run, int64_t now_s,
 	struct error *error);

@@ -1,0 +1,267 @@
+#include "schema.h"
+
+#include <errno.h>
+#include <sys/stat.h>
+
+/*
+ * Append only: a step that was released is never changed, because databases out there have taken
+ * it. Moments are epoch seconds, NULL is never; what the model spells 0 is NULL here. Every run has
+ * its resources; a resource belongs to one run alone (two rows for one tree would let the end of
+ * one run take the other's work).
+ */
+static const struct migration {
+	int version;
+	const char *sql;
+} migrations[] = {
+	{ 1, "CREATE TABLE meta ("
+	     "  id INTEGER PRIMARY KEY CHECK (id = 1),"
+	     "  identity TEXT NOT NULL CHECK (length(identity) = 32)"
+	     ") STRICT;"
+
+	     "CREATE TABLE run ("
+	     "  run TEXT PRIMARY KEY NOT NULL CHECK (length(run) BETWEEN 1 AND 128),"
+	     "  generation INTEGER NOT NULL CHECK (generation > 0),"
+	     /* 0: made by a claim on something that nobody registered */
+	     "  registered INTEGER NOT NULL CHECK (registered IN (0, 1)),"
+	     "  created_s INTEGER NOT NULL CHECK (created_s >= 0),"
+	     "  ttl_s INTEGER NOT NULL CHECK (ttl_s >= 0),"
+	     "  deadline_s INTEGER NOT NULL CHECK (deadline_s >= 0),"
+	     "  last_sign_s INTEGER CHECK (last_sign_s >= 0),"
+	     "  finished_s INTEGER CHECK (finished_s >= 0),"
+	     "  outcome TEXT CHECK (outcome IN ('ok', 'failed')),"
+	     "  no_container INTEGER NOT NULL CHECK (no_container IN (0, 1)),"
+	     "  engine_clear_s INTEGER CHECK (engine_clear_s >= 0),"
+	     "  claim_pass TEXT,"
+	     "  claim_goal TEXT CHECK (claim_goal IN ('stop', 'reap')),"
+	     "  claim_s INTEGER,"
+	     "  claim_begun_s INTEGER,"
+	     "  CHECK ((finished_s IS NULL) = (outcome IS NULL)),"
+	     "  CHECK ((claim_pass IS NULL) = (claim_goal IS NULL)),"
+	     "  CHECK ((claim_pass IS NULL) = (claim_s IS NULL)),"
+	     "  CHECK (claim_pass IS NOT NULL OR claim_begun_s IS NULL)"
+	     ") STRICT;"
+
+	     "CREATE TABLE resource ("
+	     "  id INTEGER PRIMARY KEY,"
+	     "  run TEXT NOT NULL REFERENCES run (run) ON DELETE CASCADE,"
+	     "  kind TEXT NOT NULL CHECK (kind IN ('worktree', 'branch', 'container', 'volume',"
+	     "    'network', 'cgroup', 'scope', 'path', 'mount', 'process')),"
+	     "  locator TEXT NOT NULL CHECK (locator <> ''),"
+	     "  repo TEXT, base TEXT, branch TEXT, token TEXT, at TEXT,"
+	     "  dev INTEGER NOT NULL, ino INTEGER NOT NULL," /* 0: not recorded */
+	     "  UNIQUE (run, kind, locator)"
+	     ") STRICT;"
+	     "CREATE UNIQUE INDEX resource_owner ON resource (kind, locator)"
+	     "  WHERE kind IN ('worktree', 'container', 'cgroup', 'scope', 'path');"
+	     "CREATE UNIQUE INDEX resource_branch_owner ON resource (repo, locator)"
+	     "  WHERE kind = 'branch';"
+
+	     /* No reference to run: a run may be pinned before it is known, and after. */
+	     "CREATE TABLE pin ("
+	     "  run TEXT PRIMARY KEY NOT NULL,"
+	     "  pinned_by TEXT, reason TEXT,"
+	     "  since_s INTEGER, until_s INTEGER"
+	     ") STRICT;"
+
+	     "CREATE TABLE sighting ("
+	     "  run TEXT PRIMARY KEY NOT NULL,"
+	     "  first_seen_s INTEGER NOT NULL CHECK (first_seen_s >= 0)"
+	     ") STRICT;"
+
+	     "CREATE TABLE history ("
+	     "  id INTEGER PRIMARY KEY AUTOINCREMENT,"
+	     "  at_s INTEGER NOT NULL,"
+	     "  pass TEXT, run TEXT, generation INTEGER,"
+	     "  action TEXT NOT NULL,"
+	     "  reason TEXT, resource TEXT, detail TEXT,"
+	     "  bytes INTEGER NOT NULL"
+	     ") STRICT;"
+	     "CREATE INDEX history_moment ON history (at_s, id);"
+	     "CREATE INDEX history_run ON history (run, at_s, id);"
+
+	     "CREATE TABLE pass ("
+	     "  id INTEGER PRIMARY KEY AUTOINCREMENT,"
+	     "  pass TEXT NOT NULL UNIQUE,"
+	     "  wall_s INTEGER NOT NULL, boot_ms INTEGER NOT NULL, awake_ms INTEGER NOT NULL,"
+	     "  boot_id TEXT NOT NULL, resumed_s INTEGER NOT NULL,"
+	     "  ended_s INTEGER,"
+	     "  runs INTEGER, reaped INTEGER, partial INTEGER, failed INTEGER, stopped INTEGER,"
+	     "  bytes_freed INTEGER, exit_code INTEGER, blind TEXT"
+	     ") STRICT;" },
+};
+
+static int schema_newest(void)
+{
+	return migrations[ARRAY_SIZE(migrations) - 1].version;
+}
+
+struct header {
+	int64_t application, version, tables, page_bytes;
+	int64_t file_bytes;
+};
+
+/*
+ * Within a transaction: its lock keeps others from writing to the file (and of an interrupted write
+ * nothing is left), so that its size can be compared with what it says of itself.
+ */
+static int header_read(struct store *store, struct header *ret_header, struct error *error)
+{
+	struct query query CLEANUP(query_done) = query_new(store, SQL_SCHEMA_LOOK);
+	int r = query_step(&query, error);
+	struct stat file;
+
+	if (r < 0)
+		return r;
+	if (stat(store->path, &file) < 0)
+		return error_say(
+			error, EIO, "look at the database '%s': %s", store->path, strerror(errno));
+	*ret_header = (struct header){
+		.application = column_int(&query, 0),
+		.version = column_int(&query, 1),
+		.tables = column_int(&query, 2),
+		.page_bytes = column_int(&query, 3),
+		.file_bytes = file.st_size,
+	};
+	return 0;
+}
+
+static int schema_refuse(struct store *store, int code, const char *why, struct error *error)
+{
+	return error_say(error, code, "database '%s': %s", store->path, why);
+}
+
+/* 0 for a fresh one. SQLite takes a few bytes of rubbish for empty, and fills up a cut last page.
+ */
+static int schema_version(struct store *store, int *ret_version, struct error *error)
+{
+	struct header header;
+	int r = header_read(store, &header, error);
+
+	if (r < 0)
+		return r;
+	if (header.application == 0 && header.version == 0 && header.tables == 0) {
+		if (header.file_bytes > 0)
+			return schema_refuse(
+				store, EUCLEAN, "it is not an SQLite database of ours", error);
+		*ret_version = 0;
+		return 0;
+	}
+	if (header.application != SCHEMA_APPLICATION_ID || header.version < 1)
+		return schema_refuse(store, EUCLEAN,
+			"it belongs to another program; [state] database must name a file of our "
+			"own",
+			error);
+	if (header.version > schema_newest())
+		return error_say(error, EPROTO,
+			"database '%s': its version is %lld and this program knows versions up to "
+			"%d: a newer sbx-reap has used it",
+			store->path, (long long)header.version, schema_newest());
+	if (header.file_bytes % header.page_bytes)
+		return schema_refuse(store, EUCLEAN, "it is damaged: its end is cut off", error);
+	*ret_version = (int)header.version;
+	return 0;
+}
+
+int schema_look(struct store *store, enum schema_state *ret_state, struct error *error)
+{
+	struct transaction transaction CLEANUP(transaction_done) = { 0 };
+	int version, r = transaction_read(&transaction, store, error);
+
+	if (r < 0)
+		return r;
+	r = schema_version(store, &version, error);
+	if (r < 0)
+		return r;
+	*ret_state = version == 0                 ? SCHEMA_FRESH
+		     : version == schema_newest() ? SCHEMA_CURRENT
+						  : SCHEMA_OLDER;
+	return 0;
+}
+
+int schema_identity(
+	struct store *store, char ret_identity[IDENTITY_LENGTH + 1], struct error *error)
+{
+	struct query query CLEANUP(query_done) = query_new(store, SQL_IDENTITY_GET);
+	const char *identity;
+	int r = query_step(&query, error);
+
+	if (r < 0)
+		return r;
+	identity = r > 0 ? column_text(&query, 0) : NULL;
+	if (!identity || strlen(identity) != IDENTITY_LENGTH)
+		return error_say(error, EUCLEAN, "database '%s': it has no identity", store->path);
+	memcpy(ret_identity, identity, IDENTITY_LENGTH + 1);
+	return 0;
+}
+
+static int schema_new_identity(struct store *store, struct error *error)
+{
+	struct query query CLEANUP(query_done) = query_new(store, SQL_IDENTITY_NEW);
+
+	return query_run(&query, error);
+}
+
+/* Within the transaction of its step. */
+static int schema_step(struct store *store, const struct migration *step, struct error *error)
+{
+	char version[64];
+	int r = db_exec(store, step->sql, "make its tables", error);
+
+	if (r < 0)
+		return r;
+	/* A PRAGMA takes no parameters. */
+	(void)snprintf(version, sizeof(version),
+		"PRAGMA application_id = %d; PRAGMA user_version = %d", SCHEMA_APPLICATION_ID,
+		step->version);
+	r = db_exec(store, version, "set its version", error);
+	if (r < 0 || step->version > 1)
+		return r;
+	return schema_new_identity(store, error);
+}
+
+static int schema_tell(struct store *store,
+	int (*made)(void *context, const char *identity, struct error *error), void *context,
+	struct error *error)
+{
+	char identity[IDENTITY_LENGTH + 1];
+	int r = schema_identity(store, identity, error);
+
+	return r < 0 ? r : made(context, identity, error);
+}
+
+/* The version is asked again under the lock: another process may have been faster. */
+static int schema_take_step(struct store *store, const struct migration *step,
+	int (*made)(void *context, const char *identity, struct error *error), void *context,
+	struct error *error)
+{
+	struct transaction transaction CLEANUP(transaction_done) = { 0 };
+	int version, r = transaction_write(&transaction, store, error);
+
+	if (r < 0)
+		return r;
+	r = schema_version(store, &version, error);
+	if (r < 0 || version >= step->version)
+		return r;
+	r = schema_step(store, step, error);
+	if (r < 0)
+		return r;
+	if (version == 0 && made) {
+		r = schema_tell(store, made, context, error);
+		if (r < 0)
+			return r;
+	}
+	return transaction_commit(&transaction, error);
+}
+
+int schema_migrate(struct store *store,
+	int (*made)(void *context, const char *identity, struct error *error), void *context,
+	struct error *error)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(migrations); i++) {
+		int r = schema_take_step(store, &migrations[i], made, context, error);
+
+		if (r < 0)
+			return r;
+	}
+	return 0;
+}

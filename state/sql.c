@@ -1,0 +1,128 @@
+#include "sql.h"
+
+/* In the order of row_read(), run_row.c. */
+#define RUN_COLUMNS                                                                   \
+	"run, generation, registered, created_s, ttl_s, deadline_s, last_sign_s,"     \
+	" finished_s, outcome, no_container, engine_clear_s, claim_pass, claim_goal," \
+	" claim_s, claim_begun_s"
+/* In the order of resource_read(), run_row.c. */
+#define RESOURCE_COLUMNS "run, kind, locator, repo, base, branch, token, at, dev, ino"
+/* In the order of pin_read(), pins.c, and of page_fill(), history.c. */
+#define PIN_COLUMNS "run, pinned_by, reason, since_s, until_s"
+#define HISTORY_COLUMNS "id, at_s, pass, run, generation, action, reason, resource, detail, bytes"
+
+const struct sql_statement sql_statements[SQL_COUNT] = {
+	[SQL_SCHEMA_LOOK] = { "read its header",
+		"SELECT (SELECT application_id FROM pragma_application_id),"
+		" (SELECT user_version FROM pragma_user_version),"
+		" (SELECT count(*) FROM sqlite_schema),"
+		" (SELECT page_size FROM pragma_page_size)" },
+	[SQL_IDENTITY_GET] = { "read its identity", "SELECT identity FROM meta" },
+	[SQL_IDENTITY_NEW] = { "give it an identity",
+		"INSERT INTO meta (id, identity) VALUES (1, lower(hex(randomblob(16))))" },
+	[SQL_QUICK_CHECK] = { "check it", "SELECT quick_check FROM pragma_quick_check(1)" },
+	[SQL_FOREIGN_KEY_CHECK] = { "check it",
+		"SELECT \"table\", rowid FROM pragma_foreign_key_check LIMIT 1" },
+
+	[SQL_RUN_EACH] = { "read runs", "SELECT " RUN_COLUMNS " FROM run ORDER BY run" },
+	[SQL_RUN_GET] = { "read a run", "SELECT " RUN_COLUMNS " FROM run WHERE run = ?" },
+	[SQL_RUN_ADD] = { "add a run",
+		"INSERT INTO run (run, generation, registered, created_s, ttl_s, deadline_s,"
+		" last_sign_s, finished_s, outcome, no_container)"
+		" VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)" },
+	[SQL_RUN_DELETE] = { "drop a run", "DELETE FROM run WHERE run = ?" },
+	[SQL_RUN_SIGN] = { "note a sign of life",
+		"UPDATE run SET last_sign_s = max(ifnull(last_sign_s, 0), ?) WHERE run = ?" },
+	[SQL_RUN_RENEW] = { "renew a run",
+		"UPDATE run SET last_sign_s = ?, deadline_s = ? WHERE run = ?" },
+	[SQL_RUN_FINISH] = { "finish a run",
+		"UPDATE run SET finished_s = ?, outcome = ?, engine_clear_s = NULL WHERE run = ?" },
+	[SQL_RUN_NO_CONTAINER] = { "note that a run has no container",
+		"UPDATE run SET no_container = 1 WHERE run = ?" },
+	[SQL_RUN_ENGINE_CLEAR] = { "note that the engines show no container",
+		"UPDATE run SET engine_clear_s = ?"
+		" WHERE run = ? AND finished_s IS NOT NULL AND engine_clear_s IS NULL" },
+	/*
+	 * Never used before, also when the database was lost and with it the tombstones: things in
+	 * the trash carry generations too, and the moment is later than any of theirs.
+	 */
+	[SQL_RUN_GENERATION] = { "find a generation",
+		"SELECT max(?, 1 + ifnull(max(generation), 0)) FROM history WHERE run = ?" },
+
+	[SQL_RESOURCE_EACH] = { "read resources",
+		"SELECT " RESOURCE_COLUMNS " FROM resource ORDER BY run, id" },
+	[SQL_RESOURCE_OF] = { "read the resources of a run",
+		"SELECT " RESOURCE_COLUMNS " FROM resource WHERE run = ? ORDER BY id" },
+	/* The unique indices, asked: a branch is one within its repository, a volume is no one's.
+	 */
+	[SQL_RESOURCE_OWNER] = { "look for another owner",
+		"SELECT run FROM resource WHERE kind = ?1 AND locator = ?2 AND run <> ?3"
+		" AND (kind IN ('worktree', 'container', 'cgroup', 'scope', 'path')"
+		"  OR (kind = 'branch' AND repo = ?4))" },
+	[SQL_RESOURCE_ADD] = { "add a resource",
+		/* Told twice in one call is told once; another run's resource is an error. */
+		"INSERT INTO resource (run, kind, locator, repo, base, branch, token, at, dev, ino)"
+		" VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+		" ON CONFLICT (run, kind, locator) DO NOTHING" },
+	[SQL_RESOURCE_FILL] = { "complete a resource",
+		"UPDATE resource SET repo = ?, base = ?, branch = ?, token = ?, at = ?, dev = ?,"
+		" ino = ? WHERE run = ? AND kind = ? AND locator = ?" },
+	[SQL_RESOURCE_DELETE] = { "drop a resource",
+		"DELETE FROM resource WHERE run = ? AND kind = ? AND locator = ?" },
+
+	[SQL_CLAIM_TAKE] = { "claim a run",
+		"UPDATE run SET claim_pass = ?, claim_goal = ?, claim_s = ? WHERE run = ?" },
+	[SQL_CLAIM_BEGIN] = { "begin a claim",
+		"UPDATE run SET claim_goal = ?, claim_begun_s = ifnull(claim_begun_s, ?)"
+		" WHERE run = ?" },
+	[SQL_CLAIM_DROP] = { "drop a claim",
+		"UPDATE run SET claim_pass = NULL, claim_goal = NULL, claim_s = NULL,"
+		" claim_begun_s = NULL WHERE run = ?" },
+	[SQL_CLAIM_VOID_UNREGISTERED] = { "void claims",
+		"DELETE FROM run WHERE registered = 0 AND claim_begun_s IS NULL" },
+	[SQL_CLAIM_VOID_OTHERS] = { "void claims",
+		"UPDATE run SET claim_pass = NULL, claim_goal = NULL, claim_s = NULL"
+		" WHERE claim_pass IS NOT NULL AND claim_begun_s IS NULL" },
+
+	[SQL_SIGHTING_EACH] = { "read sightings", "SELECT run, first_seen_s FROM sighting" },
+	[SQL_SIGHTING_GET] = { "read a sighting",
+		"SELECT first_seen_s FROM sighting WHERE run = ?" },
+	[SQL_SIGHTING_ADD] = { "note a sighting",
+		"INSERT INTO sighting (run, first_seen_s) VALUES (?, ?) ON CONFLICT DO NOTHING" },
+	[SQL_SIGHTING_DELETE] = { "drop a sighting", "DELETE FROM sighting WHERE run = ?" },
+
+	[SQL_PIN_EACH] = { "read pins", "SELECT " PIN_COLUMNS " FROM pin ORDER BY since_s, run" },
+	[SQL_PIN_GET] = { "read a pin", "SELECT " PIN_COLUMNS " FROM pin WHERE run = ?" },
+	[SQL_PIN_SET] = { "set a pin",
+		"INSERT OR REPLACE INTO pin (" PIN_COLUMNS ") VALUES (?, ?, ?, ?, ?)" },
+	[SQL_PIN_DELETE] = { "drop a pin", "DELETE FROM pin WHERE run = ?" },
+	[SQL_PIN_ENDED] = { "read ended pins",
+		"SELECT " PIN_COLUMNS " FROM pin WHERE until_s <= ? ORDER BY since_s, run" },
+	[SQL_PIN_DELETE_ENDED] = { "drop ended pins", "DELETE FROM pin WHERE until_s <= ?" },
+
+	[SQL_HISTORY_ADD] = { "write history", "INSERT INTO history (at_s, pass, run, generation, "
+					       "action, reason, resource, detail,"
+					       " bytes) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)" },
+	[SQL_HISTORY_PAGE] = { "read history",
+		"SELECT " HISTORY_COLUMNS " FROM history WHERE (at_s, id) > (?, ?)"
+		" ORDER BY at_s, id LIMIT ?" },
+	[SQL_HISTORY_PAGE_OF] = { "read history",
+		"SELECT " HISTORY_COLUMNS " FROM history WHERE (at_s, id) > (?, ?) AND run = ?"
+		" ORDER BY at_s, id LIMIT ?" },
+	[SQL_HISTORY_TRIM] = { "trim history",
+		"DELETE FROM history WHERE at_s < ? AND id NOT IN (SELECT max(id) FROM history"
+		" WHERE action IN ('reaped', 'forgotten') AND run IN (SELECT run FROM pin)"
+		" GROUP BY run)" },
+
+	[SQL_PASS_LAST] = { "read the last pass",
+		"SELECT wall_s, boot_ms, awake_ms, boot_id, resumed_s FROM pass"
+		" ORDER BY id DESC LIMIT 1" },
+	[SQL_PASS_BEGIN] = { "note the beginning of a pass",
+		"INSERT INTO pass (pass, wall_s, boot_ms, awake_ms, boot_id, resumed_s)"
+		" VALUES (?, ?, ?, ?, ?, ?)" },
+	[SQL_PASS_END] = { "note the end of a pass",
+		"UPDATE pass SET ended_s = ?, runs = ?, reaped = ?, partial = ?, failed = ?,"
+		" stopped = ?, bytes_freed = ?, exit_code = ?, blind = ? WHERE pass = ?" },
+	[SQL_PASS_TRIM] = { "trim passes",
+		"DELETE FROM pass WHERE wall_s < ? AND id < (SELECT max(id) FROM pass)" },
+};

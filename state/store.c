@@ -1,0 +1,327 @@
+#include "store.h"
+#include "base/pathname.h"
+#include "base/text.h"
+#include "db.h"
+#include "os/file.h"
+#include "schema.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+
+enum { STAMP_MAX = 256, DATABASE_MODE = 0644 };
+
+static const char stamp_text[] = "A database of sbx-reap has been beside this file; its identity: ";
+
+/*
+ * What stands at the path before SQLite has a look. It is asked by name only: closing a descriptor
+ * of the file would drop the locks of every connection of this process (fcntl locks,
+ * fcntl_locking(2) "record locks are automatically released").
+ */
+struct place {
+	const char *path;
+	char *directory, *stamp; /* the directory's path, the stamp's name in it */
+	int dir;
+	bool stamped;
+	char identity[IDENTITY_LENGTH + 1]; /* in the stamp */
+	bool filled;                        /* there is a file with something in it */
+};
+
+static void place_done(struct place *place)
+{
+	free(place->directory);
+	free(place->stamp);
+	fd_done(&place->dir);
+}
+
+static int stamp_refuse(const struct place *place, struct error *error)
+{
+	return error_say(error, EUCLEAN,
+		"the stamp '%s.stamp' cannot be understood; when '%s' is the right database, "
+		"remove "
+		"the stamp and it is written again",
+		place->path, place->path);
+}
+
+/* Sets stamped and identity. A stamp that cannot be read is not a stamp that is missing. */
+static int place_read_stamp(struct place *place, struct error *error)
+{
+	char *bytes CLEANUP(mem_done) = NULL;
+	size_t length, skip = sizeof(stamp_text) - 1;
+	struct error missing = { 0 };
+	int r = file_read(place->dir, place->stamp, STAMP_MAX, &bytes, &length, NULL, &missing);
+
+	if (r == -ENOENT)
+		return 0;
+	if (r < 0)
+		return error_say(
+			error, -r, "the stamp of database '%s': %s", place->path, missing.text);
+	if (length != skip + IDENTITY_LENGTH + 1 || !text_starts(bytes, stamp_text))
+		return stamp_refuse(place, error);
+	memcpy(place->identity, bytes + skip, IDENTITY_LENGTH);
+	if (strspn(place->identity, "0123456789abcdef") != IDENTITY_LENGTH)
+		return stamp_refuse(place, error);
+	place->stamped = true;
+	return 0;
+}
+
+/* mkdir(2) with the parent there already: the last component is ours to make, the rest is not. */
+static int place_open_directory(struct place *place, enum store_access access, struct error *error)
+{
+	if (access != STORE_READ && mkdir(place->directory, 0755) < 0 && errno != EEXIST &&
+		errno != EROFS && errno != EACCES)
+		return error_set(
+			error, errno, "make the directory '%s' for the database", place->directory);
+	place->dir = open(place->directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (place->dir >= 0)
+		return 0;
+	return error_set(error, errno, "open the directory '%s' of the database", place->directory);
+}
+
+/* The stamp first: a file is there before its stamp, so the other order could see neither. */
+static int place_look(struct place *place, enum store_access access, struct error *error)
+{
+	struct stat stat;
+	int r = place_open_directory(place, access, error);
+
+	if (r < 0)
+		return r;
+	r = place_read_stamp(place, error);
+	if (r < 0)
+		return r;
+	if (fstatat(place->dir, pathname_last(place->path), &stat, 0) < 0) {
+		if (errno == ENOENT)
+			return 0;
+		return error_set(error, errno, "look at the database '%s'", place->path);
+	}
+	if (!S_ISREG(stat.st_mode)) /* opening a FIFO would wait for ever */
+		return error_say(
+			error, EUCLEAN, "database '%s': it is not a regular file", place->path);
+	place->filled = stat.st_size > 0;
+	return 0;
+}
+
+static int store_refuse_lost(const char *path, struct error *error)
+{
+	return error_say(error, ENODATA,
+		"database '%s' is missing or empty where one has been: restore it from a backup, "
+		"or "
+		"make a new one on purpose with sbx-reap check --new-database",
+		path);
+}
+
+static int store_refuse_never(const char *path, struct error *error)
+{
+	return error_say(error, ENOENT,
+		"there has never been a database '%s': nothing is registered or pinned", path);
+}
+
+/* Whether an empty place may become a database, or a filled one be opened. */
+static int place_judge(const struct place *place, enum store_access access, struct error *error)
+{
+	switch (access) {
+	case STORE_READ:
+		if (!place->filled && !place->stamped)
+			return store_refuse_never(place->path, error);
+		return place->filled ? 0 : store_refuse_lost(place->path, error);
+	case STORE_WRITE:
+		if (!place->filled && place->stamped)
+			return store_refuse_lost(place->path, error);
+		return 0;
+	case STORE_RENEW:
+		if (place->filled)
+			return error_say(error, EEXIST,
+				"there is a database '%s': move it away first, when a new one is "
+				"really wanted",
+				place->path);
+		return 0;
+	}
+	abort();
+}
+
+static int stamp_write(void *context, const char *identity, struct error *error)
+{
+	struct place *place = context;
+	char *bytes CLEANUP(mem_done) = mem_printf("%s%s\n", stamp_text, identity);
+
+	memcpy(place->identity, identity, IDENTITY_LENGTH + 1);
+	place->stamped = true;
+	return file_write(place->dir, place->stamp, bytes, strlen(bytes), 0644, error);
+}
+
+/* Another database in the place of ours would let its rows decide about our runs. */
+static int store_check_identity(
+	struct store *store, struct place *place, enum store_access access, struct error *error)
+{
+	char identity[IDENTITY_LENGTH + 1];
+	int r = schema_identity(store, identity, error);
+
+	if (r < 0)
+		return r;
+	if (!place->stamped)
+		return access == STORE_READ ? 0 : stamp_write(place, identity, error);
+	if (!text_equal(identity, place->identity))
+		return error_say(error, EUCLEAN,
+			"database '%s' is not the one that the stamp beside it speaks of: when it "
+			"is "
+			"the right one (a backup), remove the stamp and it is written again",
+			place->path);
+	return 0;
+}
+
+/* SQLite falls back to reading in silence when it may not write: then we say so. */
+static int store_check_writable(struct store *store, struct error *error)
+{
+	if (sqlite3_db_readonly(store->db, "main") == 0)
+		return 0;
+	return error_say(error,
+		faccessat(AT_FDCWD, store->path, W_OK, AT_EACCESS) < 0 ? errno : EACCES,
+		"database '%s': it cannot be written by us (uid %u)", store->path,
+		(unsigned)geteuid());
+}
+
+/*
+ * TRUNCATE keeps the journal file, so that the next reader needs to create nothing; a WAL database
+ * could not be read without write access to its directory (sqlite.org/wal.html, "read-only").
+ */
+static int store_set_journal(struct store *store, struct error *error)
+{
+	return db_exec(store, "PRAGMA journal_mode = TRUNCATE", "set its journal mode", error);
+}
+
+/* Readers need no umask's leave; whoever wants it private changes the mode, or the directory's. */
+static int store_make(
+	struct store *store, struct place *place, enum store_access access, struct error *error)
+{
+	bool renew = access == STORE_RENEW;
+	int r;
+
+	place->stamped = place->stamped && !renew;
+	r = schema_migrate(store, renew ? stamp_write : NULL, place, error);
+	if (r < 0)
+		return r;
+	if (renew && !place->stamped)
+		return error_say(error, EEXIST, "database '%s': another process has just made it",
+			place->path);
+	if (chmod(place->path, DATABASE_MODE) < 0 && errno != EPERM) /* another user was faster */
+		return error_set(error, errno, "let others read the database '%s'", place->path);
+	return 0;
+}
+
+static int store_check_state(
+	struct store *store, struct place *place, enum store_access access, struct error *error)
+{
+	enum schema_state state;
+	int r = schema_look(store, &state, error);
+
+	if (r < 0)
+		return r;
+	switch (state) {
+	case SCHEMA_CURRENT:
+		return 0;
+	case SCHEMA_OLDER:
+		if (access == STORE_READ)
+			return error_say(error, EPROTO,
+				"database '%s': it is of an older version; the next pass, or any "
+				"command that may write, brings it up to date",
+				place->path);
+		return schema_migrate(store, NULL, NULL, error);
+	case SCHEMA_FRESH:
+		if (place->stamped && access != STORE_RENEW)
+			return store_refuse_lost(place->path, error);
+		if (access == STORE_READ)
+			return store_refuse_never(place->path, error);
+		return store_make(store, place, access, error);
+	}
+	abort();
+}
+
+static int store_prepare(
+	struct store *store, struct place *place, enum store_access access, struct error *error)
+{
+	int r;
+
+	if (access != STORE_READ) {
+		r = store_check_writable(store, error);
+		if (r < 0)
+			return r;
+		r = store_set_journal(store, error);
+		if (r < 0)
+			return r;
+	}
+	r = store_check_state(store, place, access, error);
+	if (r < 0)
+		return r;
+	return store_check_identity(store, place, access, error);
+}
+
+int store_open(
+	const char *path, enum store_access access, struct store **ret_store, struct error *error)
+{
+	struct place place CLEANUP(place_done) = {
+		.path = path,
+		.directory = pathname_parent(path),
+		.stamp = mem_printf("%s.stamp", pathname_last(path)),
+		.dir = -EBADF,
+	};
+	struct store *store CLEANUP(db_done) = NULL;
+	int flags = access == STORE_READ ? SQLITE_OPEN_READONLY : SQLITE_OPEN_READWRITE;
+	int r;
+
+	r = place_look(&place, access, error);
+	if (r < 0)
+		return r;
+	r = place_judge(&place, access, error);
+	if (r < 0)
+		return r;
+	if (access != STORE_READ && !place.filled)
+		flags |= SQLITE_OPEN_CREATE;
+	/* Not SQLITE_OPEN_NOFOLLOW: it refuses links in the directories too, such as /var/run. */
+	r = db_open(path, flags, &store, error);
+	if (r < 0)
+		return r;
+	r = store_prepare(store, &place, access, error);
+	if (r < 0)
+		return r;
+	*ret_store = TAKE_PTR(store);
+	return 0;
+}
+
+void store_close(struct store *store)
+{
+	db_close(store);
+}
+
+static int store_finding(struct store *store, const char *finding, struct error *error)
+{
+	char *shown CLEANUP(mem_done) = text_escape(finding);
+
+	return error_say(
+		error, EUCLEAN, "database '%s': it is damaged: %.200s", store->path, shown);
+}
+
+static int store_quick_check(struct store *store, struct error *error)
+{
+	struct query query CLEANUP(query_done) = query_new(store, SQL_QUICK_CHECK);
+	int r = query_step(&query, error);
+
+	if (r < 0)
+		return r;
+	if (r == 0 || text_equal(column_text(&query, 0), "ok"))
+		return 0;
+	return store_finding(store, column_text(&query, 0), error);
+}
+
+int store_verify(struct store *store, struct error *error)
+{
+	struct query query CLEANUP(query_done) = { 0 };
+	int r = store_quick_check(store, error);
+
+	if (r < 0)
+		return r;
+	query = query_new(store, SQL_FOREIGN_KEY_CHECK);
+	r = query_step(&query, error);
+	if (r <= 0)
+		return r;
+	return store_finding(store, "a resource without its run", error);
+}
