@@ -1,0 +1,139 @@
+#include "unit.h"
+
+#include "state/db.h"
+#include "state/history.h"
+#include "state/pins.h"
+
+#include "books.h"
+
+static void add(struct store *store, int64_t at_s, const char *run, const char *action)
+{
+	assert_int_equal(
+		history_add(store,
+			&(struct history_entry){ .at_s = at_s, .run = run, .action = action },
+			NULL),
+		0);
+}
+
+static void an_entry_is_read_back_whole(void *context, const struct history_entry *entry)
+{
+	size_t *count = context;
+
+	(*count)++;
+	assert_int_equal(entry->at_s, NOW);
+	assert_string_equal(entry->pass, "p1");
+	assert_string_equal(entry->run, "r1");
+	assert_int_equal(entry->generation, 7);
+	assert_string_equal(entry->action, "partial");
+	assert_string_equal(entry->reason, "orphan");
+	assert_string_equal(entry->resource, "worktree /a\xff");
+	assert_string_equal(entry->detail, "it's \"so\"");
+	assert_int_equal(entry->bytes, INT64_C(1) << 40);
+}
+
+static void what_was_added_is_read_back(void **state)
+{
+	size_t count = 0;
+
+	assert_int_equal(history_add(books(state),
+				 &(struct history_entry){ .at_s = NOW,
+					 .pass = "p1",
+					 .run = "r1",
+					 .generation = 7,
+					 .action = "partial",
+					 .reason = "orphan",
+					 .resource = "worktree /a\xff",
+					 .detail = "it's \"so\"",
+					 .bytes = INT64_C(1) << 40 },
+				 NULL),
+		0);
+	assert_int_equal(
+		history_each(books(state), NULL, 0, an_entry_is_read_back_whole, &count, NULL), 0);
+	assert_int_equal(count, 1);
+}
+
+struct order {
+	size_t count;
+	int64_t last_s;
+};
+
+static void check_order(void *context, const struct history_entry *entry)
+{
+	struct order *order = context;
+
+	assert_true(entry->at_s >= order->last_s);
+	order->last_s = entry->at_s;
+	order->count++;
+}
+
+/* More than two pages, many of one moment, and not added in order. */
+static void all_come_in_order_of_time(void **state)
+{
+	struct order all = { 0 }, some = { 0 }, late = { 0 };
+
+	assert_int_equal(db_exec(books(state),
+				 "WITH RECURSIVE n (i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n"
+				 " WHERE i < 1199) INSERT INTO history (at_s, run, action, bytes)"
+				 " SELECT 1000 + (i * 7) % 5, 'r' || (i % 2), 'kept', 0 FROM n",
+				 "fill", NULL),
+		0);
+	assert_int_equal(history_each(books(state), NULL, 0, check_order, &all, NULL), 0);
+	assert_int_equal(all.count, 1200);
+	assert_int_equal(history_each(books(state), "r1", 0, check_order, &some, NULL), 0);
+	assert_int_equal(some.count, 600);
+	assert_int_equal(history_each(books(state), NULL, 1003, check_order, &late, NULL), 0);
+	assert_int_equal(late.count, 480);
+}
+
+static void trimming_spares_the_tombstone_of_a_pinned_run(void **state)
+{
+	char *left CLEANUP(mem_done) = NULL, *pinned CLEANUP(mem_done) = NULL;
+	bool known;
+
+	add(books(state), NOW - 100, "r1", "registered");
+	add(books(state), NOW - 90, "r1", "reaped");
+	add(books(state), NOW - 80, "r1", "reaped");
+	add(books(state), NOW - 90, "r2", "reaped");
+	add(books(state), NOW, "r3", "registered");
+	assert_int_equal(pins_set(books(state), &(struct pin){ .run = "r1" }, &known, NULL), 1);
+	assert_int_equal(history_trim(books(state), NOW, NULL), 0);
+	pinned = books_history(books(state), "r1");
+	left = books_history(books(state), NULL);
+	assert_non_null(strstr(pinned, "reaped"));
+	assert_null(strstr(pinned, "reaped reaped"));
+	assert_null(strstr(pinned, "registered"));
+	assert_non_null(strstr(left, "registered"));
+}
+
+/* Whoever reads slowly must not keep a harness from registering. */
+static void write_meanwhile(void *context, const struct history_entry *entry)
+{
+	struct store *store = context;
+
+	(void)entry;
+	(void)runs_note_sighting(store, "o1", NOW, NULL);
+	assert_int_equal(runs_renew(store, "r1", NOW, 0, NULL), 1);
+}
+
+static void a_reader_holds_no_lock_while_it_is_called_back(void **state)
+{
+	struct workdir *workdir = *state;
+	struct store *reader = books_open(workdir, STORE_READ);
+
+	assert_int_equal(books_register(books(state), "r1", NULL, 0, NULL), 1);
+	assert_int_equal(history_each(reader, NULL, 0, write_meanwhile, books(state), NULL), 0);
+	store_close(reader);
+}
+
+int main(void)
+{
+#define TEST(name) cmocka_unit_test_setup_teardown(name, books_setup, books_teardown)
+	const struct CMUnitTest tests[] = {
+		TEST(what_was_added_is_read_back),
+		TEST(all_come_in_order_of_time),
+		TEST(trimming_spares_the_tombstone_of_a_pinned_run),
+		TEST(a_reader_holds_no_lock_while_it_is_called_back),
+	};
+
+	return cmocka_run_group_tests_name("history", tests, NULL, NULL);
+}

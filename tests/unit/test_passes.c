@@ -1,0 +1,135 @@
+#include "unit.h"
+
+#include "state/history.h"
+#include "state/passes.h"
+
+#include "books.h"
+
+#include <errno.h>
+
+#define HOUR_MS INT64_C(3600000)
+
+static const struct pass_clocks base = {
+	.wall_s = NOW,
+	.boot_ms = 10 * HOUR_MS,
+	.awake_ms = 9 * HOUR_MS,
+	.boot_id = "01234567-89ab-cdef-0123-456789abcdef",
+	.resumed_s = NOW - 3600,
+};
+
+static void clocks_that_run_together_are_fine(void **state)
+{
+	struct pass_clocks now = base;
+	struct host_facts host;
+
+	(void)state;
+	now.wall_s += 3600 + 299;
+	now.boot_ms += HOUR_MS;
+	now.awake_ms += HOUR_MS - 60000;
+	pass_compare(&base, &now, &host);
+	assert_false(host.clock_stepped);
+	assert_int_equal(host.resumed_s, base.resumed_s);
+}
+
+static void a_step_of_more_than_five_minutes_is_seen_either_way(void **state)
+{
+	(void)state;
+	for (int sign = -1; sign <= 1; sign += 2) {
+		struct pass_clocks now = base;
+		struct host_facts host;
+
+		now.wall_s += 3600 + sign * 301;
+		now.boot_ms += HOUR_MS;
+		now.awake_ms += HOUR_MS;
+		pass_compare(&base, &now, &host);
+		assert_true(host.clock_stepped);
+		assert_int_equal(host.resumed_s, base.resumed_s + sign * 301);
+	}
+}
+
+static void a_suspend_is_no_step_and_is_noted_when_it_is_seen(void **state)
+{
+	struct pass_clocks now = base;
+	struct host_facts host;
+
+	(void)state;
+	now.wall_s += 7200;
+	now.boot_ms += 2 * HOUR_MS;
+	now.awake_ms += 2 * HOUR_MS - 60001;
+	pass_compare(&base, &now, &host);
+	assert_false(host.clock_stepped);
+	assert_int_equal(host.resumed_s, now.wall_s);
+}
+
+static void after_a_boot_only_the_boot_counts(void **state)
+{
+	struct pass_clocks now = base;
+	struct host_facts host;
+
+	(void)state;
+	now.boot_id[0] = 'f';
+	now.wall_s += 86400;
+	now.boot_ms = now.awake_ms = 60000;
+	pass_compare(&base, &now, &host);
+	assert_false(host.clock_stepped);
+	assert_int_equal(host.resumed_s, now.wall_s - 60);
+	pass_compare(NULL, &now, &host);
+	assert_false(host.clock_stepped);
+	assert_int_equal(host.resumed_s, now.wall_s - 60);
+	now.wall_s = 5; /* no clock of its own, and no time server yet */
+	pass_compare(NULL, &now, &host);
+	assert_int_equal(host.resumed_s, 0);
+}
+
+static void the_last_pass_that_began_is_remembered(void **state)
+{
+	struct pass_clocks read, second = base;
+
+	assert_int_equal(pass_last(books(state), &read, NULL), 0);
+	assert_int_equal(pass_begin(books(state), "p1", &base, NULL), 0);
+	second.wall_s -= 500; /* the later one, whatever the clock says */
+	assert_int_equal(pass_begin(books(state), "p2", &second, NULL), 0);
+	assert_int_equal(pass_last(books(state), &read, NULL), 1);
+	assert_int_equal(read.wall_s, second.wall_s);
+	assert_int_equal(read.boot_ms, second.boot_ms);
+	assert_int_equal(read.awake_ms, second.awake_ms);
+	assert_int_equal(read.resumed_s, second.resumed_s);
+	assert_string_equal(read.boot_id, second.boot_id);
+}
+
+static void an_end_is_noted_and_what_was_done_stands_in_the_log(void **state)
+{
+	struct pass_clocks read;
+	char *history CLEANUP(mem_done) = NULL;
+
+	assert_int_equal(pass_begin(books(state), "p1", &base, NULL), 0);
+	assert_int_equal(
+		pass_end(books(state), "p1", NOW + 1, &(struct pass_counts){ .runs = 4 }, NULL), 0);
+	assert_int_equal(pass_begin(books(state), "p2", &base, NULL), 0);
+	assert_int_equal(
+		pass_end(books(state), "p2", NOW + 2,
+			&(struct pass_counts){ .runs = 4, .exit_code = 69, .blind = "containers" },
+			NULL),
+		0);
+	assert_int_equal(
+		pass_end(books(state), "p3", NOW, &(struct pass_counts){ 0 }, NULL), -ENOENT);
+	history = books_history(books(state), NULL);
+	assert_string_equal(history, "pass");
+	assert_int_equal(history_trim(books(state), NOW + 100, NULL), 0);
+	assert_int_equal(pass_last(books(state), &read, NULL), 1);
+}
+
+int main(void)
+{
+#define TEST(name) cmocka_unit_test_setup_teardown(name, books_setup, books_teardown)
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(clocks_that_run_together_are_fine),
+		cmocka_unit_test(a_step_of_more_than_five_minutes_is_seen_either_way),
+		cmocka_unit_test(a_suspend_is_no_step_and_is_noted_when_it_is_seen),
+		cmocka_unit_test(after_a_boot_only_the_boot_counts),
+		TEST(the_last_pass_that_began_is_remembered),
+		TEST(an_end_is_noted_and_what_was_done_stands_in_the_log),
+	};
+
+	return cmocka_run_group_tests_name("passes", tests, NULL, NULL);
+}
