@@ -1,6 +1,7 @@
 /*
  * Directories held by descriptor: a path only opens a root, everything below is reached from there
- * one proven step at a time (openat2(2), Linux 5.6).
+ * one proven step at a time (openat2(2), Linux 5.6). Every negative answer sets the error; who
+ * takes -ENOENT as an answer passes NULL.
  */
 #pragma once
 
@@ -20,9 +21,27 @@ int dir_open(const char *path, struct error *error);
  * Opens what lies below `dir` at the relative path with the given open flags (O_CLOEXEC is added),
  * without leaving dir, without following a symlink anywhere and without entering another mount
  * (RESOLVE_BENEATH, NO_SYMLINKS, NO_XDEV). A descriptor, or -errno: -ENOENT it is not there, -ELOOP
- * a symlink, -EXDEV another mount (also a bind mount of the same filesystem), -ENOTDIR.
+ * a symlink, -EXDEV another mount (also a bind mount of the same filesystem), -ENOTDIR. With
+ * O_PATH | O_NOFOLLOW a symlink at the end is opened itself (openat2(2), RESOLVE_NO_SYMLINKS).
  */
 int dir_open_below(int dir, const char *path, int flags, struct error *error);
+
+/*
+ * Opens the parent of an open directory, unless a mount lies between. The caller compares what it
+ * gets with what it expects: a directory may have been moved. A descriptor or -errno.
+ */
+int dir_open_up(int dir, int flags);
+
+/* Whether name is one component: not empty, without '/', neither "." nor "..". */
+bool dir_is_name(const char *name);
+
+/*
+ * Gives the owner of a directory the right to list and change it, when that is us (rights of others
+ * stay as they are). Works on O_PATH descriptors too: chmod(2) of the descriptor's link in
+ * /proc/self/fd reaches exactly its inode, where fchmod(2) answers EBADF and chmod of "." would
+ * need a search permission that is just what may be missing. 0 or -errno.
+ */
+int dir_make_passable(int dir);
 
 /* Device and inode of what an absolute path names, a last symlink not followed. 0, -ENOENT, -errno.
  */

@@ -22,6 +22,13 @@ struct mount_table {
 
 /* Reads the table. 0, or -errno: then nothing may be said about mounts. */
 int mounts_read(struct mount_table *ret_table, struct error *error);
+
+/*
+ * The same from the bytes of such a file. -EINVAL when any line is not understood, or there is
+ * none: half a table would say "no mount" where there is one.
+ */
+int mounts_parse(
+	const char *bytes, size_t length, struct mount_table *ret_table, struct error *error);
 void mounts_done(struct mount_table *table);
 
 /* The first mount whose point is `path` or lies below it, or NULL. */
@@ -29,3 +36,10 @@ const struct mount *mounts_below(const struct mount_table *table, const char *pa
 
 /* The first mount of that type, or NULL. */
 const struct mount *mounts_of_type(const struct mount_table *table, const char *type);
+
+/*
+ * Refuses to go on where something is mounted at or below the absolute path. 0 when nothing is,
+ * -EBUSY with an error that names the mount, or -errno when the table cannot be read. What is
+ * mounted after the question is still not entered by rmtree.
+ */
+int mounts_refuse(const char *path, struct error *error);

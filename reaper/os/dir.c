@@ -1,0 +1,159 @@
+#include "dir.h"
+
+#include "base/pathname.h"
+#include "base/text.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/openat2.h>
+#include <sys/syscall.h>
+#include <sys/xattr.h>
+
+/* glibc 2.36 has no wrapper for openat2(2). */
+static int dir_openat2(int dir, const char *path, int flags, uint64_t resolve)
+{
+	struct open_how how = { .flags = (uint64_t)(flags | O_CLOEXEC), .resolve = resolve };
+	long fd = syscall(SYS_openat2, dir, path, &how, sizeof(how));
+
+	return fd < 0 ? -errno : (int)fd;
+}
+
+/* Sets the error for a path from outside: escaped, and cut so that the reason still fits. */
+static int dir_fail(struct error *error, int code, const char *what, const char *path)
+{
+	char *shown CLEANUP(mem_done) = text_escape(path);
+
+	return error_set(error, code, "%s %.300s", what, shown);
+}
+
+int dir_open(const char *path, struct error *error)
+{
+	int fd;
+
+	assert(path[0] == '/');
+	fd = dir_openat2(AT_FDCWD, path, O_RDONLY | O_DIRECTORY, RESOLVE_NO_SYMLINKS);
+	return fd < 0 ? dir_fail(error, -fd, "open directory", path) : fd;
+}
+
+int dir_open_below(int dir, const char *path, int flags, struct error *error)
+{
+	int fd = dir_openat2(
+		dir, path, flags, RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | RESOLVE_NO_XDEV);
+
+	return fd < 0 ? dir_fail(error, -fd, "open", path) : fd;
+}
+
+int dir_open_up(int dir, int flags)
+{
+	return dir_openat2(dir, "..", flags | O_DIRECTORY, RESOLVE_NO_SYMLINKS | RESOLVE_NO_XDEV);
+}
+
+bool dir_is_name(const char *name)
+{
+	return *name && !strchr(name, '/') && !text_equal(name, ".") && !text_equal(name, "..");
+}
+
+int dir_make_passable(int dir)
+{
+	char link[sizeof("/proc/self/fd/") + 3 * sizeof(int)];
+	struct stat st;
+
+	if (fstat(dir, &st) != 0)
+		return -errno;
+	assert(S_ISDIR(st.st_mode)); /* never a file: its mode belongs to all its links */
+	if (st.st_uid != geteuid() || (st.st_mode & S_IRWXU) == S_IRWXU)
+		return 0;
+	(void)snprintf(link, sizeof(link), "/proc/self/fd/%d", dir);
+	return chmod(link, (st.st_mode & ALLPERMS) | S_IRWXU) == 0 ? 0 : -errno;
+}
+
+int dir_identity(const char *path, uint64_t *ret_dev, uint64_t *ret_ino, struct error *error)
+{
+	struct stat st;
+
+	assert(path[0] == '/');
+	if (fstatat(AT_FDCWD, path, &st, AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT) != 0)
+		return dir_fail(error, errno, "look at", path);
+	*ret_dev = st.st_dev;
+	*ret_ino = st.st_ino;
+	return 0;
+}
+
+static bool dir_owner_trusted(uid_t uid, const uid_t *owners, size_t owner_count)
+{
+	bool trusted = uid == 0 || uid == geteuid();
+
+	for (size_t i = 0; i < owner_count; i++)
+		trusted |= uid == owners[i];
+	return trusted;
+}
+
+/*
+ * Whether others than the owner may write. With an access control list the group bits of the mode
+ * are the mask of all that the list names (acl(5)), so group 0 then proves nothing.
+ */
+static bool dir_others_write(int dir, const struct stat *st)
+{
+	char link[sizeof("/proc/self/fd/") + 3 * sizeof(int)];
+
+	if (st->st_mode & S_IWOTH)
+		return true;
+	if (!(st->st_mode & S_IWGRP))
+		return false;
+	(void)snprintf(link, sizeof(link), "/proc/self/fd/%d", dir);
+	return st->st_gid != 0 || getxattr(link, "system.posix_acl_access", NULL, 0) > 0;
+}
+
+/* One component of dir_trusted: `path` is what it is called so far, for messages. */
+static int dir_component_trusted(int dir, const char *path, bool is_parent, const uid_t *owners,
+	size_t owner_count, struct error *error)
+{
+	char *shown CLEANUP(mem_done) = text_escape(path);
+	struct stat st;
+
+	if (fstat(dir, &st) != 0)
+		return dir_fail(error, errno, "look at", path);
+	if (S_ISLNK(st.st_mode))
+		return error_say(
+			error, EPERM, "%.300s is a symlink: name the directory itself", shown);
+	if (!S_ISDIR(st.st_mode))
+		return dir_fail(error, ENOTDIR, "look at", path);
+	if (!dir_owner_trusted(st.st_uid, owners, owner_count))
+		return error_say(error, EPERM,
+			"%.300s belongs to uid %u, who is neither root nor ourselves nor an owner",
+			shown, st.st_uid);
+	if (dir_others_write(dir, &st) && !(is_parent && (st.st_mode & S_ISVTX)))
+		return error_say(error, EPERM,
+			"%.300s (uid %u, gid %u, mode %04o) can be written by others: chmod go-w",
+			shown, st.st_uid, st.st_gid, st.st_mode & ALLPERMS);
+	return 0;
+}
+
+int dir_trusted(const char *path, const uid_t *owners, size_t owner_count, struct error *error)
+{
+	char *clean CLEANUP(mem_done) = path[0] == '/' ? pathname_clean(path, NULL) : NULL;
+	int dir CLEANUP(fd_done) = -EBADF;
+	size_t end = 1;
+	int r;
+
+	if (!text_equal(clean, path))
+		return dir_fail(error, EINVAL, "not a clean absolute path:", path);
+	dir = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	if (dir < 0)
+		return error_set(error, errno, "open /");
+	r = dir_component_trusted(dir, "/", path[1], owners, owner_count, error);
+	while (r == 0 && path[end]) {
+		size_t length = strcspn(path + end, "/");
+		char *name CLEANUP(mem_done) = mem_printf("%.*s", (int)length, path + end);
+		char *so_far CLEANUP(mem_done) = mem_printf("%.*s", (int)(end + length), path);
+		int next = openat(dir, name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
+
+		if (next < 0)
+			return dir_fail(error, errno, "open", so_far);
+		fd_done(&dir);
+		dir = next;
+		end += length + (path[end + length] == '/');
+		r = dir_component_trusted(dir, so_far, path[end], owners, owner_count, error);
+	}
+	return r;
+}

@@ -1,0 +1,244 @@
+#include "unit.h"
+
+#include "os/dir.h"
+#include "scratch.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/mount.h>
+#include <sys/wait.h>
+
+enum { SOMEBODY = 12345 };
+
+static void a_path_with_a_symlink_in_it_opens_nothing(void **state)
+{
+	char *real CLEANUP(mem_done) = scratch_path(state, "d/e");
+	char *link CLEANUP(mem_done) = scratch_path(state, "link");
+	char *through CLEANUP(mem_done) = scratch_path(state, "link/e");
+	char *missing CLEANUP(mem_done) = scratch_path(state, "no\n");
+	int fd CLEANUP(fd_done) = -EBADF;
+	struct error error = { 0 };
+
+	scratch_dir(state, "d");
+	scratch_dir(state, "d/e");
+	scratch_file(state, "f");
+	assert_return_code(symlink("d", link), errno);
+	fd = dir_open(real, &error);
+	assert_return_code(fd, errno);
+	assert_int_equal(fcntl(fd, F_GETFD), FD_CLOEXEC);
+	assert_int_equal(dir_open(link, NULL), -ELOOP);
+	assert_int_equal(dir_open(through, NULL), -ELOOP);
+	assert_int_equal(dir_open(missing, &error), -ENOENT);
+	assert_int_equal(error.code, ENOENT);
+	assert_non_null(strstr(error.text, "no\\x0a"));
+}
+
+static void below_never_leaves_and_never_follows(void **state)
+{
+	char *link CLEANUP(mem_done) = scratch_path(state, "d/out");
+	int root CLEANUP(fd_done) = scratch_open(state);
+	int dir CLEANUP(fd_done) = -EBADF, fd CLEANUP(fd_done) = -EBADF;
+	struct stat st;
+
+	scratch_dir(state, "d");
+	scratch_dir(state, "d/e");
+	scratch_file(state, "f");
+	assert_return_code(symlink("..", link), errno);
+	dir = dir_open_below(root, "d", O_RDONLY | O_DIRECTORY, NULL);
+	assert_return_code(dir, errno);
+	assert_int_equal(dir_open_below(dir, "..", O_RDONLY, NULL), -EXDEV);
+	assert_int_equal(dir_open_below(dir, "/", O_RDONLY, NULL), -EXDEV);
+	assert_int_equal(dir_open_below(dir, "e/../../f", O_RDONLY, NULL), -EXDEV);
+	assert_int_equal(dir_open_below(dir, "out", O_RDONLY, NULL), -ELOOP);
+	assert_int_equal(dir_open_below(dir, "out/f", O_RDONLY, NULL), -ELOOP);
+	assert_int_equal(dir_open_below(dir, "none", O_RDONLY, NULL), -ENOENT);
+	assert_int_equal(dir_open_below(root, "f", O_RDONLY | O_DIRECTORY, NULL), -ENOTDIR);
+	fd = dir_open_below(dir, "out", O_PATH | O_NOFOLLOW, NULL);
+	assert_return_code(fd, errno);
+	assert_return_code(fstat(fd, &st), errno);
+	assert_true(S_ISLNK(st.st_mode));
+}
+
+static void below_enters_no_mount_not_even_of_the_same_filesystem(void **state)
+{
+	char *bound CLEANUP(mem_done) = scratch_path(state, "d");
+	char *file CLEANUP(mem_done) = scratch_path(state, "f");
+	char *other CLEANUP(mem_done) = scratch_path(state, "other");
+	int root CLEANUP(fd_done) = scratch_open(state);
+	int inside CLEANUP(fd_done) = -EBADF;
+
+	scratch_dir(state, "d");
+	scratch_dir(state, "other");
+	scratch_dir(state, "other/x");
+	scratch_file(state, "f");
+	scratch_file(state, "g");
+	assert_return_code(mount(other, bound, NULL, MS_BIND, NULL), errno);
+	assert_return_code(mount(other, bound, NULL, MS_BIND, NULL), errno);
+	assert_return_code(mount("/etc/hostname", file, NULL, MS_BIND, NULL), errno);
+	assert_int_equal(dir_open_below(root, "d", O_RDONLY, NULL), -EXDEV);
+	assert_int_equal(dir_open_below(root, "d/x", O_RDONLY, NULL), -EXDEV);
+	assert_int_equal(dir_open_below(root, "d", O_PATH | O_NOFOLLOW, NULL), -EXDEV);
+	assert_int_equal(dir_open_below(root, "f", O_PATH | O_NOFOLLOW, NULL), -EXDEV);
+	inside = dir_open(bound, NULL);
+	assert_return_code(inside, errno);
+	assert_int_equal(dir_open_up(inside, O_RDONLY), -EXDEV);
+}
+
+static void identity_is_that_of_the_link_itself(void **state)
+{
+	char *link CLEANUP(mem_done) = scratch_path(state, "link");
+	char *missing CLEANUP(mem_done) = scratch_path(state, "none");
+	uint64_t dev = 0, ino = 0;
+	struct stat st;
+
+	assert_return_code(symlink("/", link), errno);
+	assert_return_code(lstat(link, &st), errno);
+	assert_int_equal(dir_identity(link, &dev, &ino, NULL), 0);
+	assert_int_equal(dev, st.st_dev);
+	assert_int_equal(ino, st.st_ino);
+	assert_int_equal(dir_identity(missing, &dev, &ino, NULL), -ENOENT);
+	assert_int_equal(ino, st.st_ino);
+}
+
+static void names_are_one_component(void **state)
+{
+	(void)state;
+	assert_true(dir_is_name("a"));
+	assert_true(dir_is_name("..."));
+	assert_true(dir_is_name("\xff\n"));
+	assert_false(dir_is_name(""));
+	assert_false(dir_is_name("."));
+	assert_false(dir_is_name(".."));
+	assert_false(dir_is_name("a/b"));
+	assert_false(dir_is_name("/"));
+}
+
+static void expect_untrusted(const char *path, const char *component)
+{
+	struct error error = { 0 };
+
+	assert_int_equal(dir_trusted(path, NULL, 0, &error), -EPERM);
+	assert_non_null(strstr(error.text, component));
+}
+
+static void trust_needs_the_whole_way_up(void **state)
+{
+	static const uid_t owners[] = { 7, SOMEBODY };
+	char *middle CLEANUP(mem_done) = scratch_path(state, "a");
+	char *path CLEANUP(mem_done) = scratch_path(state, "a/b");
+	struct error error = { 0 };
+
+	scratch_dir(state, "a");
+	scratch_dir(state, "a/b");
+	assert_int_equal(dir_trusted(path, NULL, 0, &error), 0);
+	assert_return_code(chown(middle, SOMEBODY, 0), errno);
+	expect_untrusted(path, middle);
+	expect_untrusted(path, "12345");
+	assert_int_equal(dir_trusted(path, owners, 2, &error), 0);
+	assert_return_code(chown(middle, 0, 0), errno);
+	assert_return_code(chown(path, SOMEBODY, 0), errno);
+	expect_untrusted(path, path);
+	assert_int_equal(dir_trusted(path, owners, 2, &error), 0);
+	assert_int_equal(dir_trusted("/", NULL, 0, &error), 0);
+}
+
+static void trust_ends_where_others_can_write(void **state)
+{
+	static const struct {
+		mode_t mode;
+		gid_t gid;
+		bool parent, itself;
+	} cases[] = {
+		{ 0755, 5, true, true },
+		{ 0777, 0, false, false },
+		{ 01777, 0, true, false },
+		{ 0775, 5, false, false },
+		{ 01775, 5, true, false },
+		{ 0775, 0, true, true },
+		{ 0757, 0, false, false },
+	};
+	char *middle CLEANUP(mem_done) = scratch_path(state, "a");
+	char *path CLEANUP(mem_done) = scratch_path(state, "a/b");
+
+	scratch_dir(state, "a");
+	scratch_dir(state, "a/b");
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		assert_return_code(chown(middle, 0, cases[i].gid), errno);
+		assert_return_code(chmod(middle, cases[i].mode), errno);
+		assert_int_equal(dir_trusted(path, NULL, 0, NULL), cases[i].parent ? 0 : -EPERM);
+		assert_int_equal(dir_trusted(middle, NULL, 0, NULL), cases[i].itself ? 0 : -EPERM);
+	}
+}
+
+static void trust_takes_no_symlink_and_no_unclean_path(void **state)
+{
+	char *link CLEANUP(mem_done) = scratch_path(state, "link");
+	char *through CLEANUP(mem_done) = scratch_path(state, "link/b");
+	char *dots CLEANUP(mem_done) = scratch_path(state, "a/../a");
+	char *file CLEANUP(mem_done) = scratch_path(state, "f");
+	char *missing CLEANUP(mem_done) = scratch_path(state, "none");
+
+	scratch_dir(state, "a");
+	scratch_dir(state, "a/b");
+	scratch_file(state, "f");
+	assert_return_code(symlink("a", link), errno);
+	expect_untrusted(link, "symlink");
+	expect_untrusted(through, "symlink");
+	assert_int_equal(dir_trusted(dots, NULL, 0, NULL), -EINVAL);
+	assert_int_equal(dir_trusted("a", NULL, 0, NULL), -EINVAL);
+	assert_int_equal(dir_trusted(file, NULL, 0, NULL), -ENOTDIR);
+	assert_int_equal(dir_trusted(missing, NULL, 0, NULL), -ENOENT);
+}
+
+/* What an unprivileged user gets: 0 in the child's exit status when all held. */
+static int passable_as_somebody(void **state)
+{
+	char *path CLEANUP(mem_done) = scratch_path(state, "closed");
+	int dir CLEANUP(fd_done) = -EBADF;
+	struct stat st;
+
+	if (setgid(SOMEBODY) != 0 || setuid(SOMEBODY) != 0)
+		return 1;
+	if (open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC) >= 0)
+		return 2;
+	dir = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	if (dir < 0 || dir_make_passable(dir) != 0 || fstat(dir, &st) != 0)
+		return 3;
+	return (st.st_mode & 07777) == 02750 ? 0 : 4;
+}
+
+static void a_closed_directory_is_made_passable_through_its_descriptor(void **state)
+{
+	char *path CLEANUP(mem_done) = scratch_path(state, "closed");
+	int status;
+	pid_t pid;
+
+	scratch_dir(state, "closed");
+	assert_return_code(chmod(*state, 0755), errno);
+	assert_return_code(chown(path, SOMEBODY, SOMEBODY), errno);
+	assert_return_code(chmod(path, 02050), errno);
+	pid = fork();
+	if (pid == 0)
+		_exit(passable_as_somebody(state));
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_int_equal(status, 0);
+}
+
+#define scratch_test(f) cmocka_unit_test_setup_teardown(f, scratch_make, scratch_remove)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		scratch_test(a_path_with_a_symlink_in_it_opens_nothing),
+		scratch_test(below_never_leaves_and_never_follows),
+		scratch_test(below_enters_no_mount_not_even_of_the_same_filesystem),
+		scratch_test(identity_is_that_of_the_link_itself),
+		cmocka_unit_test(names_are_one_component),
+		scratch_test(trust_needs_the_whole_way_up),
+		scratch_test(trust_ends_where_others_can_write),
+		scratch_test(trust_takes_no_symlink_and_no_unclean_path),
+		scratch_test(a_closed_directory_is_made_passable_through_its_descriptor),
+	};
+
+	return cmocka_run_group_tests_name("dir", tests, scratch_own_mounts, NULL);
+}

@@ -1,0 +1,157 @@
+#include "unit.h"
+
+#include "base/text.h"
+#include "os/mounts.h"
+#include "scratch.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/mount.h>
+#include <sys/stat.h>
+
+static int parse(const char *text, struct mount_table *table)
+{
+	struct error error = { 0 };
+	int r = mounts_parse(text, strlen(text), table, &error);
+
+	assert_int_equal(error.code, -r);
+	return r;
+}
+
+static void a_table_is_read_with_its_escapes(void **state)
+{
+	struct mount_table table CLEANUP(mounts_done) = { 0 };
+
+	(void)state;
+	assert_int_equal(
+		parse("36 35 98:0 /m /a\\040b\\011\\012\\134\\043\\377 rw master:1 shared:2 - ext3 "
+		      "/dev/root rw\n"
+		      "37 35 0:1 net:[1] /ns rw - fuse.bindfs  rw,x=- - y\n",
+			&table),
+		0);
+	assert_int_equal(table.count, 2);
+	assert_int_equal(table.mounts[0].id, 36);
+	assert_string_equal(table.mounts[0].point, "/a b\t\n\\#\xff");
+	assert_string_equal(table.mounts[0].type, "ext3");
+	assert_string_equal(table.mounts[0].source, "/dev/root");
+	assert_string_equal(table.mounts[1].type, "fuse.bindfs");
+	assert_string_equal(table.mounts[1].source, "");
+	assert_ptr_equal(mounts_of_type(&table, "fuse.bindfs"), &table.mounts[1]);
+	assert_null(mounts_of_type(&table, "fuse"));
+}
+
+static void one_line_not_understood_makes_the_whole_table_unknown(void **state)
+{
+	static const char good[] = "36 35 98:0 / /a rw - ext3 /dev/root rw\n";
+	static const char *const bad[] = {
+		"x 35 98:0 / /b rw - ext3 /dev/root rw\n",
+		"-1 35 98:0 / /b rw - ext3 /dev/root rw\n",
+		"36 35 98:0 / b rw - ext3 /dev/root rw\n",
+		"36 35 98:0 / /b\\04 rw - ext3 /dev/root rw\n",
+		"36 35 98:0 / /b\\900 rw - ext3 /dev/root rw\n",
+		"36 35 98:0 / /b\\000 rw - ext3 /dev/root rw\n",
+		"36 35 98:0 / /b\\ rw - ext3 /dev/root rw\n",
+		"36 35 98:0 / /b rw ext3 /dev/root rw\n",
+		"36 35 98:0 / /b rw -\n",
+		"36 35 98:0 / /b rw - ext3\n",
+		"36 35 98:0 / /b rw -  /dev/root rw\n",
+		"36 35 98:0 / /b rw - ext3 /dev/root rw",
+		"36 35 98:0 /  rw - ext3 /dev/root rw\n",
+		"\n",
+		" ",
+		"36",
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(bad); i++) {
+		struct mount_table table CLEANUP(mounts_done) = { 0 };
+		char *text CLEANUP(mem_done) = mem_printf("%s%s%s", good, bad[i], good);
+
+		/* An unfinished line would run on into the next. */
+		if (!strchr(bad[i], '\n'))
+			text[strlen(good) + strlen(bad[i])] = 0;
+		assert_int_equal(parse(text, &table), -EINVAL);
+		assert_null(table.mounts);
+	}
+}
+
+static void an_empty_table_is_not_a_table_without_mounts(void **state)
+{
+	struct mount_table table CLEANUP(mounts_done) = { 0 };
+	struct error error = { 0 };
+
+	(void)state;
+	assert_int_equal(mounts_parse("", 0, &table, &error), -EINVAL);
+	assert_int_equal(
+		mounts_parse("36 35 98:0 / /a rw - e\0t3 d rw\n", 31, &table, NULL), -EINVAL);
+}
+
+static void below_means_whole_components(void **state)
+{
+	struct mount_table table CLEANUP(mounts_done) = { 0 };
+
+	(void)state;
+	assert_int_equal(parse("1 0 0:1 / /ws/run10 rw - tmpfs t rw\n"
+			       "2 0 0:1 / /ws/run1/a/b rw - tmpfs t rw\n"
+			       "3 0 0:1 / /x//deleted rw - tmpfs t rw\n",
+				 &table),
+		0);
+	assert_int_equal(mounts_below(&table, "/ws/run1")->id, 2);
+	assert_int_equal(mounts_below(&table, "/ws/run10")->id, 1);
+	assert_int_equal(mounts_below(&table, "/")->id, 1);
+	assert_int_equal(mounts_below(&table, "/x")->id, 3);
+	assert_null(mounts_below(&table, "/ws/run1/a/b/c"));
+	assert_null(mounts_below(&table, "/ws/run"));
+}
+
+static void long_tables_are_read_whole(void **state)
+{
+	struct mount_table table CLEANUP(mounts_done) = { 0 };
+	struct text text CLEANUP(text_done) = { 0 };
+
+	(void)state;
+	for (int i = 0; i < 5000; i++)
+		text_addf(&text, "%d 0 0:1 / /m/%d rw - tmpfs t rw\n", i, i);
+	assert_int_equal(parse(text.data, &table), 0);
+	assert_int_equal(table.count, 5000);
+	assert_string_equal(table.mounts[4999].point, "/m/4999");
+}
+
+static void a_real_mount_is_found_and_named(void **state)
+{
+	struct mount_table table CLEANUP(mounts_done) = { 0 };
+	char *odd CLEANUP(mem_done) = scratch_path(state, "a b\n#\\\xff");
+	struct error error = { 0 };
+	struct statx stx;
+	const struct mount *found;
+
+	assert_int_equal(mounts_refuse(*state, &error), 0);
+	scratch_dir(state, "a b\n#\\\xff");
+	assert_return_code(mount("sbx", odd, "tmpfs", 0, "size=64k"), errno);
+	assert_int_equal(mounts_read(&table, &error), 0);
+	found = mounts_below(&table, *state);
+	assert_non_null(found);
+	assert_string_equal(found->point, odd);
+	assert_string_equal(found->type, "tmpfs");
+	assert_string_equal(found->source, "sbx");
+	assert_return_code(statx(AT_FDCWD, odd, 0, STATX_MNT_ID, &stx), errno);
+	assert_int_equal(found->id, stx.stx_mnt_id);
+	assert_int_equal(mounts_refuse(*state, &error), -EBUSY);
+	assert_non_null(strstr(error.text, "a b\\x0a#\\x5c\\xff"));
+	assert_null(strchr(error.text, '\n'));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_table_is_read_with_its_escapes),
+		cmocka_unit_test(one_line_not_understood_makes_the_whole_table_unknown),
+		cmocka_unit_test(an_empty_table_is_not_a_table_without_mounts),
+		cmocka_unit_test(below_means_whole_components),
+		cmocka_unit_test(long_tables_are_read_whole),
+		cmocka_unit_test_setup_teardown(
+			a_real_mount_is_found_and_named, scratch_make, scratch_remove),
+	};
+
+	return cmocka_run_group_tests_name("mounts", tests, scratch_own_mounts, NULL);
+}
