@@ -61,7 +61,7 @@ int dir_make_passable(int dir)
 	if (fstat(dir, &st) != 0)
 		return -errno;
 	assert(S_ISDIR(st.st_mode)); /* never a file: its mode belongs to all its links */
-	if (st.st_uid != geteuid() || (st.st_mode & S_IRWXU) == S_IRWXU)
+	if ((st.st_mode & S_IRWXU) == S_IRWXU || st.st_uid != geteuid())
 		return 0;
 	(void)snprintf(link, sizeof(link), "/proc/self/fd/%d", dir);
 	return chmod(link, (st.st_mode & ALLPERMS) | S_IRWXU) == 0 ? 0 : -errno;

@@ -16,6 +16,9 @@ int scratch_own_mounts(void **state);
 int scratch_make(void **state);
 int scratch_remove(void **state);
 
+/* Puts a tmpfs there, for what would take minutes on a slow disk. Needs scratch_own_mounts. */
+void scratch_in_memory(void **state);
+
 /* Paths below it: the caller owns them. */
 char *scratch_path(void **state, const char *name);
 

@@ -120,23 +120,25 @@ static void long_tables_are_read_whole(void **state)
 static void a_real_mount_is_found_and_named(void **state)
 {
 	struct mount_table table CLEANUP(mounts_done) = { 0 };
-	char *odd CLEANUP(mem_done) = scratch_path(state, "a b\n#\\\xff");
+	char *dir CLEANUP(mem_done) = scratch_path(state, "d");
+	char *odd CLEANUP(mem_done) = scratch_path(state, "d/a b\n#\\\xff");
 	struct error error = { 0 };
 	struct statx stx;
 	const struct mount *found;
 
-	assert_int_equal(mounts_refuse(*state, &error), 0);
-	scratch_dir(state, "a b\n#\\\xff");
+	assert_int_equal(mounts_refuse(dir, &error), 0);
+	scratch_dir(state, "d");
+	scratch_dir(state, "d/a b\n#\\\xff");
 	assert_return_code(mount("sbx", odd, "tmpfs", 0, "size=64k"), errno);
 	assert_int_equal(mounts_read(&table, &error), 0);
-	found = mounts_below(&table, *state);
+	found = mounts_below(&table, dir);
 	assert_non_null(found);
 	assert_string_equal(found->point, odd);
 	assert_string_equal(found->type, "tmpfs");
 	assert_string_equal(found->source, "sbx");
 	assert_return_code(statx(AT_FDCWD, odd, 0, STATX_MNT_ID, &stx), errno);
 	assert_int_equal(found->id, stx.stx_mnt_id);
-	assert_int_equal(mounts_refuse(*state, &error), -EBUSY);
+	assert_int_equal(mounts_refuse(dir, &error), -EBUSY);
 	assert_non_null(strstr(error.text, "a b\\x0a#\\x5c\\xff"));
 	assert_null(strchr(error.text, '\n'));
 }
