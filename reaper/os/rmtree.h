@@ -28,10 +28,3 @@ struct rmtree_report {
  */
 int rmtree(int parent, const char *name, int64_t deadline_ms, struct rmtree_report *report,
 	struct error *error);
-
-/*
- * Bytes allocated to the tree, the same walk without the deleting: symlinks not followed, mounts
- * not entered, a file with several links counted once for each. 0 when it is not there.
- */
-int treesize(
-	int parent, const char *name, int64_t deadline_ms, int64_t *ret_bytes, struct error *error);

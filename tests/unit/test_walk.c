@@ -1,0 +1,244 @@
+#include "unit.h"
+
+#include "base/clock.h"
+#include "os/walk.h"
+#include "scratch.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+
+static void walk_begin(struct walk *walk, int parent, const char *name)
+{
+	int top = openat(parent, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+	assert_return_code(top, errno);
+	walk_start(walk, parent, name, deadline_in_ms(60000), 0);
+	assert_int_equal(walk_push(walk, top, name), 0);
+}
+
+static void walk_enter(struct walk *walk, const struct walk_entry *entry)
+{
+	int fd = openat(entry->dir, entry->name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+	assert_return_code(fd, errno);
+	assert_int_equal(walk_push(walk, fd, entry->name), 0);
+}
+
+static size_t walk_open_count(const struct walk *walk)
+{
+	size_t count = 0;
+
+	for (size_t i = 0; i < WALK_OPEN; i++)
+		count += walk->streams[i].fd >= 0;
+	return count;
+}
+
+/* A chain of directories "d" below "top", with a file before and after each in no given order. */
+static void make_chain(void **state, unsigned depth)
+{
+	char *at CLEANUP(mem_done) = mem_dup("top");
+
+	scratch_dir(state, at);
+	for (unsigned i = 0; i < depth; i++) {
+		char *one CLEANUP(mem_done) = mem_printf("%s/one", at);
+		char *two CLEANUP(mem_done) = mem_printf("%s/two", at);
+		char *deeper = mem_printf("%s/d", at);
+
+		scratch_file(state, one);
+		scratch_dir(state, deeper);
+		scratch_file(state, two);
+		free(at);
+		at = deeper;
+	}
+}
+
+/* Goes down to the last directory; returns the step that was next there. */
+static int walk_down(struct walk *walk, struct walk_entry *entry, unsigned depth)
+{
+	int step;
+
+	while (walk->depth <= depth) {
+		step = walk_next(walk, entry);
+		assert_int_equal(step, WALK_ENTRY);
+		if (entry->type == DT_DIR)
+			walk_enter(walk, entry);
+	}
+	return walk_next(walk, entry);
+}
+
+static void every_entry_comes_once_however_deep(void **state)
+{
+	enum { DEPTH = 50 };
+	int parent CLEANUP(fd_done) = scratch_open(state);
+	struct walk walk CLEANUP(walk_done) = { 0 };
+	unsigned files = 0, left = 0;
+	struct walk_entry entry;
+	int step;
+
+	make_chain(state, DEPTH);
+	walk_begin(&walk, parent, "top");
+	while ((step = walk_next(&walk, &entry)) > 0) {
+		assert_true(entry.dir >= 0);
+		assert_true(walk_open_count(&walk) <= WALK_OPEN);
+		if (step == WALK_LEAVE) {
+			left++;
+			walk_pop(&walk);
+		} else if (entry.type == DT_DIR) {
+			walk_enter(&walk, &entry);
+		} else {
+			files++;
+		}
+	}
+	assert_int_equal(step, WALK_DONE);
+	assert_int_equal(files, 2 * DEPTH);
+	assert_int_equal(left, DEPTH + 1);
+	assert_null(walk_top(&walk));
+}
+
+static void again_reads_the_same_directory_from_its_start(void **state)
+{
+	int parent CLEANUP(fd_done) = scratch_open(state);
+	struct walk walk CLEANUP(walk_done) = { 0 };
+	struct walk_entry entry;
+
+	scratch_dir(state, "top");
+	scratch_file(state, "top/f");
+	walk_begin(&walk, parent, "top");
+	for (int i = 0; i < 3; i++) {
+		assert_int_equal(walk_next(&walk, &entry), WALK_ENTRY);
+		assert_string_equal(entry.name, "f");
+		assert_int_equal(entry.type, DT_REG);
+		assert_int_equal(walk_next(&walk, &entry), WALK_LEAVE);
+		assert_string_equal(entry.name, "top");
+		assert_int_equal(entry.dir, parent);
+		walk_again(&walk);
+	}
+}
+
+static void a_parent_that_is_not_the_remembered_one_is_stale(void **state)
+{
+	enum { DEPTH = 40, MOVED = 10 };
+	char *from CLEANUP(mem_done) = NULL, *to CLEANUP(mem_done) = scratch_path(state, "away");
+	int parent CLEANUP(fd_done) = scratch_open(state);
+	struct walk walk CLEANUP(walk_done) = { 0 };
+	struct text path CLEANUP(text_done) = { 0 };
+	struct walk_entry entry;
+	int step;
+
+	make_chain(state, DEPTH);
+	walk_begin(&walk, parent, "top");
+	step = walk_down(&walk, &entry, DEPTH);
+	text_add(&path, "top");
+	for (int i = 0; i < MOVED; i++)
+		text_add(&path, "/d");
+	from = scratch_path(state, path.data);
+	assert_return_code(rename(from, to), errno);
+	while (step > 0) {
+		if (step == WALK_LEAVE)
+			walk_pop(&walk);
+		step = walk_next(&walk, &entry);
+	}
+	assert_int_equal(step, -ESTALE);
+	assert_int_equal(walk.depth, MOVED + 1);
+}
+
+static void a_directory_removed_under_the_walk_is_at_its_end(void **state)
+{
+	int parent CLEANUP(fd_done) = scratch_open(state);
+	char *top CLEANUP(mem_done) = scratch_path(state, "top");
+	struct walk walk CLEANUP(walk_done) = { 0 };
+	struct walk_entry entry;
+
+	scratch_dir(state, "top");
+	walk_begin(&walk, parent, "top");
+	assert_return_code(rmdir(top), errno);
+	assert_int_equal(walk_next(&walk, &entry), WALK_LEAVE);
+	assert_int_equal(entry.code, 0);
+}
+
+static void beyond_what_is_remembered_the_lower_half_goes_on(void **state)
+{
+	int parent CLEANUP(fd_done) = -EBADF;
+	struct walk walk CLEANUP(walk_done) = { 0 };
+	struct walk_entry entry;
+	unsigned left = 0;
+	int step = 1;
+
+	scratch_in_memory(state);
+	parent = scratch_open(state);
+	scratch_dir(state, "top");
+	walk_begin(&walk, parent, "top");
+	for (size_t i = 0; i < WALK_DEPTH; i++) {
+		const struct walk_stream *stream = &walk.streams[(walk.depth - 1) % WALK_OPEN];
+
+		assert_return_code(mkdirat(stream->fd, "d", 0700), errno);
+		assert_int_equal(walk_next(&walk, &entry), WALK_ENTRY);
+		walk_enter(&walk, &entry);
+	}
+	assert_true(walk.cut);
+	assert_int_equal(walk.depth, WALK_DEPTH / 2 + 1);
+	while ((step = walk_next(&walk, &entry)) == WALK_LEAVE) {
+		assert_string_equal(entry.name, "d");
+		assert_int_equal(entry.dir < 0, walk.depth == 1);
+		walk_pop(&walk);
+		left++;
+	}
+	assert_int_equal(step, WALK_DONE);
+	assert_int_equal(left, WALK_DEPTH / 2 + 1);
+}
+
+static void paths_for_messages_stay_whole_when_short_and_bounded_when_long(void **state)
+{
+	int parent CLEANUP(fd_done) = scratch_open(state);
+	struct walk walk CLEANUP(walk_done) = { 0 };
+	char *path CLEANUP(mem_done) = NULL, *bounded CLEANUP(mem_done) = NULL;
+	struct walk_entry entry;
+	char name[256];
+
+	memset(name, '\1', 255);
+	name[255] = 0;
+	make_chain(state, 120);
+	walk_begin(&walk, parent, "top");
+	(void)walk_down(&walk, &entry, 3);
+	path = walk_path(&walk, "f\n");
+	assert_string_equal(path, "top/d/d/d/f\\x0a");
+	while (walk.depth < 120) {
+		if (entry.type == DT_DIR)
+			walk_enter(&walk, &entry);
+		assert_int_equal(walk_next(&walk, &entry), WALK_ENTRY);
+	}
+	bounded = walk_path(&walk, name);
+	assert_true(strlen(bounded) <= 400);
+	assert_true(text_starts(bounded, "top/.../"));
+	assert_true(text_ends(bounded, "\\x01..."));
+}
+
+static void the_deadline_is_an_answer(void **state)
+{
+	int parent CLEANUP(fd_done) = scratch_open(state);
+	struct walk walk CLEANUP(walk_done) = { 0 };
+	struct walk_entry entry;
+
+	scratch_dir(state, "top");
+	walk_begin(&walk, parent, "top");
+	walk.deadline_ms = clock_boot_ms() - 1;
+	assert_int_equal(walk_next(&walk, &entry), -ETIME);
+}
+
+#define scratch_test(f) cmocka_unit_test_setup_teardown(f, scratch_make, scratch_remove)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		scratch_test(every_entry_comes_once_however_deep),
+		scratch_test(again_reads_the_same_directory_from_its_start),
+		scratch_test(a_parent_that_is_not_the_remembered_one_is_stale),
+		scratch_test(a_directory_removed_under_the_walk_is_at_its_end),
+		scratch_test(beyond_what_is_remembered_the_lower_half_goes_on),
+		scratch_test(paths_for_messages_stay_whole_when_short_and_bounded_when_long),
+		scratch_test(the_deadline_is_an_answer),
+	};
+
+	return cmocka_run_group_tests_name("walk", tests, scratch_own_mounts, NULL);
+}
