@@ -7,6 +7,8 @@
 
 #include "base/error.h"
 
+#define TRASH_NAME ".sbx-trash"
+
 struct trash_entry {
 	const char *name; /* within the trash; points to the caller's iteration */
 	char run[129];

@@ -1,0 +1,363 @@
+#include "trash.h"
+
+#include "base/pathname.h"
+#include "base/runid.h"
+#include "base/text.h"
+#include "dir.h"
+#include "rmtree.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+
+enum { TRASH_NUMBERS = 1000 }; /* entries of one run and generation */
+
+static void dir_stream_done(DIR **stream)
+{
+	if (*stream)
+		(void)closedir(*stream);
+}
+
+/* Ours, and nobody else can put an entry in or take one out. */
+static int trash_check(int trash, struct error *error)
+{
+	struct stat st;
+
+	if (fstat(trash, &st) != 0)
+		return error_set(error, errno, "look at " TRASH_NAME);
+	if (st.st_uid != geteuid())
+		return error_say(error, EPERM, TRASH_NAME " belongs to uid %u, and we are uid %u",
+			st.st_uid, geteuid());
+	if (st.st_mode & (S_IWGRP | S_IWOTH))
+		return error_say(error, EPERM,
+			TRASH_NAME " can be written by others (mode %04o): chmod 0700",
+			st.st_mode & ALLPERMS);
+	return 0;
+}
+
+/* Opens the trash of a root. A descriptor, -ENOENT (no error set), -EPERM when it is refused. */
+static int trash_open(int root, struct error *error)
+{
+	int trash CLEANUP(fd_done) = dir_open_below(root, TRASH_NAME, O_RDONLY | O_DIRECTORY, NULL);
+	int r;
+
+	if (trash == -ENOENT)
+		return trash;
+	if (trash == -ELOOP || trash == -ENOTDIR || trash == -EXDEV)
+		return error_say(error, EPERM, TRASH_NAME " is %s instead of a directory of ours",
+			trash == -EXDEV ? "a mount" : "a link or file");
+	if (trash < 0)
+		return error_set(error, -trash, "open " TRASH_NAME);
+	r = trash_check(trash, error);
+	return r < 0 ? r : TAKE_FD(trash);
+}
+
+static int trash_make(int root, struct error *error)
+{
+	int trash;
+
+	if (mkdirat(root, TRASH_NAME, S_IRWXU) != 0 && errno != EEXIST)
+		return error_set(error, errno, "make " TRASH_NAME);
+	trash = trash_open(root, error);
+	return trash == -ENOENT ? error_set(error, ENOENT, "open " TRASH_NAME) : trash;
+}
+
+static char *trash_name(const char *run, int64_t generation, int64_t number)
+{
+	return mem_printf("%s:%lld:%lld", run, (long long)generation, (long long)number);
+}
+
+/* Whether the name is one that trash_name makes, byte for byte. */
+static bool trash_name_parse(const char *name, struct trash_entry *ret_entry)
+{
+	struct trash_entry entry = { .name = name };
+	char *copy CLEANUP(mem_done) = mem_dup(name), *again CLEANUP(mem_done) = NULL;
+	char *rest = copy, *run = strsep(&rest, ":"), *generation = strsep(&rest, ":");
+	int64_t number;
+
+	if (!rest || !runid_valid(run) ||
+		text_to_int64(generation, 0, INT64_MAX, &entry.generation) < 0 ||
+		text_to_int64(rest, 0, INT64_MAX, &number) < 0)
+		return false;
+	again = trash_name(run, entry.generation, number);
+	if (!text_equal(again, name))
+		return false;
+	(void)snprintf(entry.run, sizeof(entry.run), "%s", run);
+	*ret_entry = entry;
+	return true;
+}
+
+/* What is being set aside, and where from. */
+struct put {
+	const char *path, *run; /* as given */
+	char *shown;            /* path, escaped and cut */
+	int parent;             /* the directory that it is in */
+	const char *name;       /* in it */
+	int trash;
+	struct stat st; /* of the thing itself */
+};
+
+static void put_done(struct put *put)
+{
+	fd_done(&put->parent);
+	fd_done(&put->trash);
+	mem_done(&put->shown);
+}
+
+/* 0, or -EINVAL for what no caller of ours should give, however it came about. */
+static int put_check(const char *path, const char *run, int64_t generation, const char *shown,
+	struct error *error)
+{
+	char *absolute CLEANUP(mem_done) = mem_printf("/%s", path);
+	char *clean CLEANUP(mem_done) = pathname_clean(absolute, NULL);
+	int r = runid_check(run, error);
+
+	if (r < 0)
+		return r;
+	if (generation < 0 || !path[0] || !text_equal(absolute, clean))
+		return error_say(error, EINVAL,
+			"set %s aside: not a clean path below the root, or a negative generation",
+			shown);
+	if (text_equal(path, TRASH_NAME) || text_starts(path, TRASH_NAME "/"))
+		return error_say(error, EINVAL, "set %s aside: that is the trash itself", shown);
+	return 0;
+}
+
+/* Opens what the path is in. 1, 0 when that is not there, -errno. */
+static int put_open_parent(struct put *put, int root, struct error *error)
+{
+	const char *slash = strrchr(put->path, '/');
+	char *above CLEANUP(mem_done) =
+		slash ? mem_printf("%.*s", (int)(slash - put->path), put->path) : mem_dup(".");
+	int fd = dir_open_below(root, above, O_RDONLY | O_DIRECTORY, NULL);
+
+	if (fd == -ENOENT || fd == -ENOTDIR)
+		return 0;
+	if (fd < 0)
+		return error_set(error, -fd, "open what %s is in", put->shown);
+	put->parent = fd;
+	put->name = slash ? slash + 1 : put->path;
+	return 1;
+}
+
+/* Proves on a descriptor what stands at the path. Returns that, -ENOENT, or -errno. */
+static int put_prove(struct put *put, uint64_t dev, uint64_t ino, struct error *error)
+{
+	int thing CLEANUP(fd_done) =
+		dir_open_below(put->parent, put->name, O_PATH | O_NOFOLLOW, NULL);
+
+	if (thing == -ENOENT)
+		return thing;
+	if (thing == -EXDEV)
+		return error_set(
+			error, EXDEV, "set %s aside: something is mounted there", put->shown);
+	if (thing < 0 || fstat(thing, &put->st) != 0)
+		return error_set(error, thing < 0 ? -thing : errno, "open %s", put->shown);
+	if (S_ISLNK(put->st.st_mode))
+		return error_say(error, ESTALE, "%s is a symlink, and those are never set aside",
+			put->shown);
+	if ((dev || ino) && (put->st.st_dev != dev || put->st.st_ino != ino))
+		return error_say(error, ESTALE,
+			"%s is not what was registered (inode %llu of device %llx, expected %llu "
+			"of %llx)",
+			put->shown, (unsigned long long)put->st.st_ino,
+			(unsigned long long)put->st.st_dev, (unsigned long long)ino,
+			(unsigned long long)dev);
+	return TAKE_FD(thing);
+}
+
+/* Renames into the trash under the first free name. 1, 0 when it vanished, -errno. */
+static int put_rename(
+	const struct put *put, int64_t generation, char **ret_name, struct error *error)
+{
+	for (int64_t number = 0; number < TRASH_NUMBERS; number++) {
+		char *name CLEANUP(mem_done) = trash_name(put->run, generation, number);
+
+		if (renameat2(put->parent, put->name, put->trash, name, RENAME_NOREPLACE) == 0) {
+			*ret_name = TAKE_PTR(name);
+			return 1;
+		}
+		if (errno == ENOENT)
+			return 0;
+		if (errno != EEXIST)
+			return error_set(error, errno, "set %s aside", put->shown);
+	}
+	return error_say(error, EEXIST, "set %s aside: %d entries of %s are in the trash already",
+		put->shown, TRASH_NUMBERS, put->run);
+}
+
+/*
+ * A directory that its owner may not write cannot change its parent either ("..", rename(2)); for
+ * root with its capabilities this never happens.
+ */
+static int put_move(
+	const struct put *put, int thing, int64_t generation, char **ret_name, struct error *error)
+{
+	int r = put_rename(put, generation, ret_name, NULL);
+
+	if (r == -EACCES && S_ISDIR(put->st.st_mode) && dir_make_passable(thing) == 0)
+		r = put_rename(put, generation, ret_name, NULL);
+	return r < 0 ? error_set(error, -r, "set %s aside", put->shown) : r;
+}
+
+/*
+ * Another thing took the place between proof and rename: it goes back where it was. When its place
+ * is taken again it stays in the trash under a name that is nobody's, so that no purge finds it.
+ */
+static int put_undo(const struct put *put, const char *name, struct error *error)
+{
+	char *stray CLEANUP(mem_done) = mem_printf(".stray:%s", name);
+
+	if (renameat2(put->trash, name, put->parent, put->name, RENAME_NOREPLACE) == 0)
+		return error_say(error, ESTALE,
+			"%s was replaced while it was set aside; the other thing was put back",
+			put->shown);
+	if (renameat2(put->trash, name, put->trash, stray, RENAME_NOREPLACE) == 0)
+		return error_say(error, ESTALE,
+			"%s was replaced while it was set aside; the other thing is " TRASH_NAME
+			"/%s now: a person has to look",
+			put->shown, stray);
+	return error_set(error, errno, "put back what had replaced %s, now " TRASH_NAME "/%s",
+		put->shown, name);
+}
+
+/* Not every filesystem can sync a directory (EINVAL, fsync(2)). */
+static int sync_dir(int dir, const char *shown, struct error *error)
+{
+	if (fsync(dir) == 0 || errno == EINVAL)
+		return 0;
+	return error_set(error, errno, "sync the directories that %s was moved between", shown);
+}
+
+/*
+ * The race that remains: killed between rename and check, after another thing won the place from
+ * the one that was proved, which takes the right to write in the root.
+ */
+static int put_proved(
+	const struct put *put, int thing, int64_t generation, char **ret_name, struct error *error)
+{
+	char *name CLEANUP(mem_done) = NULL;
+	struct stat st;
+	int r = put_move(put, thing, generation, &name, error);
+
+	if (r <= 0)
+		return r;
+	if (fstatat(put->trash, name, &st, AT_SYMLINK_NOFOLLOW) != 0)
+		return error_set(error, errno, "look at %s after it was set aside", put->shown);
+	if (st.st_dev != put->st.st_dev || st.st_ino != put->st.st_ino)
+		return put_undo(put, name, error);
+	r = sync_dir(put->trash, put->shown, error);
+	if (r == 0)
+		r = sync_dir(put->parent, put->shown, error);
+	if (r < 0)
+		return r;
+	if (ret_name)
+		*ret_name = TAKE_PTR(name);
+	return 1;
+}
+
+int trash_put(int root, const char *path, const char *run, int64_t generation, uint64_t dev,
+	uint64_t ino, char **ret_name, struct error *error)
+{
+	char *escaped CLEANUP(mem_done) = text_escape(path);
+	struct put put CLEANUP(put_done) = {
+		.path = path,
+		.run = run,
+		.shown = mem_printf("%.200s", escaped),
+		.parent = -EBADF,
+		.trash = -EBADF,
+	};
+	int thing CLEANUP(fd_done) = -EBADF;
+	int r = put_check(path, run, generation, put.shown, error);
+
+	if (r < 0)
+		return r;
+	r = put_open_parent(&put, root, error);
+	if (r <= 0)
+		return r;
+	thing = put_prove(&put, dev, ino, error);
+	if (thing < 0)
+		return thing == -ENOENT ? 0 : thing;
+	put.trash = trash_make(root, error);
+	if (put.trash < 0)
+		return put.trash;
+	return put_proved(&put, thing, generation, ret_name, error);
+}
+
+int trash_each(int root, int (*each)(void *context, const struct trash_entry *entry), void *context,
+	struct error *error)
+{
+	int trash CLEANUP(fd_done) = trash_open(root, error);
+	DIR *stream CLEANUP(dir_stream_done) = NULL;
+	const struct dirent *record;
+	int r = 0;
+
+	if (trash < 0)
+		return trash == -ENOENT ? 0 : trash;
+	stream = fdopendir(trash);
+	if (!stream)
+		return error_set(error, errno, "read " TRASH_NAME);
+	TAKE_FD(trash);
+	while (r >= 0 && (errno = 0, record = readdir(stream))) {
+		struct trash_entry entry;
+
+		if (trash_name_parse(record->d_name, &entry))
+			r = each(context, &entry);
+	}
+	if (r >= 0 && errno)
+		return error_set(error, errno, "read " TRASH_NAME);
+	return r < 0 ? r : 0;
+}
+
+struct purge {
+	int trash;
+	const char *run;
+	int64_t generation, deadline_ms;
+	struct rmtree_report report;
+	struct error *error;
+	bool removed;
+	int failed; /* the first failure, -errno */
+};
+
+/* Goes on past an entry that cannot be deleted. */
+static int purge_entry(void *context, const struct trash_entry *entry)
+{
+	struct purge *purge = context;
+	int r;
+
+	if (!text_equal(entry->run, purge->run) || entry->generation > purge->generation)
+		return 0;
+	r = rmtree(purge->trash, entry->name, purge->deadline_ms, &purge->report, purge->error);
+	purge->removed |= r == 1;
+	if (r < 0 && purge->failed == 0)
+		purge->failed = r;
+	return 0;
+}
+
+int trash_purge(int root, const char *run, int64_t generation, int64_t deadline_ms,
+	int64_t *bytes_freed, struct error *error)
+{
+	int trash CLEANUP(fd_done) = trash_open(root, error);
+	struct purge purge = {
+		.trash = trash,
+		.run = run,
+		.generation = generation,
+		.deadline_ms = deadline_ms,
+		.error = error,
+	};
+	bool any = false;
+	int r;
+
+	if (trash < 0)
+		return trash == -ENOENT ? 0 : trash;
+	/* Again while it helps: readdir(3) may leave out entries while others are unlinked. */
+	do {
+		any |= purge.removed;
+		purge.removed = false;
+		r = trash_each(root, purge_entry, &purge, error);
+	} while (r == 0 && purge.removed && purge.failed == 0);
+	*bytes_freed += purge.report.bytes_freed;
+	if (r < 0 || purge.failed < 0)
+		return r < 0 ? r : purge.failed;
+	return any;
+}

@@ -1,0 +1,382 @@
+#include "unit.h"
+
+#include "base/clock.h"
+#include "os/trash.h"
+#include "scratch.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/mount.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/un.h>
+
+enum { SOMEBODY = 12345 };
+
+/*
+ * The real renameat2, with somebody else's hand just before the first call that trash_put makes:
+ * the race between proof and rename, on cue.
+ */
+static void (*hook)(void **state);
+static void **hook_state;
+
+int renameat2(int from, const char *name, int to, const char *new_name, unsigned flags)
+{
+	void (*now)(void **state) = hook;
+
+	hook = NULL;
+	if (now)
+		now(hook_state);
+	return (int)syscall(SYS_renameat2, from, name, to, new_name, flags);
+}
+
+static int put(void **state, const char *path, uint64_t dev, uint64_t ino, char **ret_name,
+	struct error *error)
+{
+	int root CLEANUP(fd_done) = scratch_open(state);
+
+	return trash_put(root, path, "r1", 3, dev, ino, ret_name, error);
+}
+
+static int put_as_found(void **state, const char *path, struct error *error)
+{
+	return put(state, path, 0, 0, NULL, error);
+}
+
+static int purge(void **state, const char *run, int64_t generation, int64_t *bytes_freed,
+	struct error *error)
+{
+	int root CLEANUP(fd_done) = scratch_open(state);
+
+	return trash_purge(root, run, generation, deadline_in_ms(60000), bytes_freed, error);
+}
+
+static struct stat stat_of(void **state, const char *name)
+{
+	char *path CLEANUP(mem_done) = scratch_path(state, name);
+	struct stat st;
+
+	assert_return_code(lstat(path, &st), errno);
+	return st;
+}
+
+static int append(void *context, const struct trash_entry *entry)
+{
+	char *list = context;
+
+	(void)snprintf(list + strlen(list), 400 - strlen(list), "%s=%s/%lld ", entry->name,
+		entry->run, (long long)entry->generation);
+	return 0;
+}
+
+static void what_is_set_aside_carries_whose_it_was(void **state)
+{
+	int root CLEANUP(fd_done) = scratch_open(state);
+	char *name CLEANUP(mem_done) = NULL;
+	char list[400] = "";
+	struct stat st;
+
+	scratch_dir(state, "r1");
+	scratch_file(state, "r1/f");
+	st = stat_of(state, "r1");
+	assert_int_equal(put(state, "r1", st.st_dev, st.st_ino, &name, NULL), 1);
+	assert_string_equal(name, "r1:3:0");
+	assert_false(scratch_exists(state, "r1"));
+	assert_true(scratch_exists(state, ".sbx-trash/r1:3:0/f"));
+	assert_int_equal(stat_of(state, ".sbx-trash").st_mode, S_IFDIR | 0700);
+	assert_int_equal(put_as_found(state, "r1", NULL), 0);
+	assert_int_equal(trash_each(root, append, list, NULL), 0);
+	assert_string_equal(list, "r1:3:0=r1/3 ");
+}
+
+static void several_things_of_one_run_get_their_own_names(void **state)
+{
+	scratch_dir(state, "a");
+	scratch_dir(state, "a/b");
+	scratch_dir(state, "a/b/r1");
+	scratch_file(state, "file");
+	assert_int_equal(put_as_found(state, "a/b/r1", NULL), 1);
+	assert_int_equal(put_as_found(state, "file", NULL), 1);
+	assert_true(scratch_exists(state, ".sbx-trash/r1:3:0"));
+	assert_true(scratch_exists(state, ".sbx-trash/r1:3:1"));
+	assert_true(scratch_exists(state, "a/b"));
+}
+
+static void sockets_are_set_aside_and_symlinks_never(void **state)
+{
+	char *link CLEANUP(mem_done) = scratch_path(state, "link");
+	char *sock CLEANUP(mem_done) = scratch_path(state, "sock");
+	struct error error = { 0 };
+	struct stat st;
+
+	assert_return_code(mknod(sock, S_IFSOCK | 0600, 0), errno);
+	assert_int_equal(put_as_found(state, "sock", NULL), 1);
+	assert_return_code(symlink("/etc", link), errno);
+	st = stat_of(state, "link");
+	assert_int_equal(put(state, "link", st.st_dev, st.st_ino, NULL, &error), -ESTALE);
+	assert_non_null(strstr(error.text, "symlink"));
+	assert_int_equal(put_as_found(state, "link", NULL), -ESTALE);
+	assert_int_equal(put_as_found(state, "link/hostname", NULL), -ELOOP);
+	assert_true(scratch_exists(state, "link"));
+}
+
+static void another_inode_than_given_stays_where_it_is(void **state)
+{
+	struct error error = { 0 };
+	struct stat st;
+
+	scratch_dir(state, "r1");
+	st = stat_of(state, "r1");
+	assert_int_equal(put(state, "r1", st.st_dev, st.st_ino + 1, NULL, &error), -ESTALE);
+	assert_non_null(strstr(error.text, "r1"));
+	assert_int_equal(put(state, "r1", st.st_dev + 1, st.st_ino, NULL, NULL), -ESTALE);
+	assert_int_equal(put(state, "r1", 0, st.st_ino + 1, NULL, NULL), -ESTALE);
+	assert_true(scratch_exists(state, "r1"));
+	assert_false(scratch_exists(state, ".sbx-trash"));
+}
+
+static void replace_r1(void **state)
+{
+	char *from CLEANUP(mem_done) = scratch_path(state, "r1");
+	char *to CLEANUP(mem_done) = scratch_path(state, "old");
+
+	assert_return_code(rename(from, to), errno);
+	scratch_dir(state, "r1");
+	scratch_file(state, "r1/precious");
+}
+
+static void what_won_the_place_in_the_last_moment_is_put_back(void **state)
+{
+	struct error error = { 0 };
+	struct stat st;
+
+	scratch_dir(state, "r1");
+	st = stat_of(state, "r1");
+	hook_state = state;
+	hook = replace_r1;
+	assert_int_equal(put(state, "r1", st.st_dev, st.st_ino, NULL, &error), -ESTALE);
+	assert_non_null(strstr(error.text, "put back"));
+	assert_true(scratch_exists(state, "r1/precious"));
+	assert_false(scratch_exists(state, ".sbx-trash/r1:3:0"));
+	assert_true(scratch_exists(state, "old"));
+}
+
+static void take_the_place(void **state)
+{
+	scratch_dir(state, "r1");
+}
+
+static void replace_r1_and_take_its_place(void **state)
+{
+	replace_r1(state);
+	hook = take_the_place;
+}
+
+static void what_cannot_be_put_back_stays_where_no_purge_finds_it(void **state)
+{
+	struct error error = { 0 };
+	int64_t bytes = 0;
+	struct stat st;
+
+	scratch_dir(state, "r1");
+	st = stat_of(state, "r1");
+	hook_state = state;
+	hook = replace_r1_and_take_its_place;
+	assert_int_equal(put(state, "r1", st.st_dev, st.st_ino, NULL, &error), -ESTALE);
+	assert_non_null(strstr(error.text, ".sbx-trash/.stray:r1:3:0"));
+	assert_int_equal(purge(state, "r1", 3, &bytes, NULL), 0);
+	assert_true(scratch_exists(state, ".sbx-trash/.stray:r1:3:0/precious"));
+}
+
+static void mount_here(void **state, const char *source, const char *name)
+{
+	char *from CLEANUP(mem_done) = scratch_path(state, source);
+	char *to CLEANUP(mem_done) = scratch_path(state, name);
+
+	assert_return_code(mount(from, to, NULL, MS_BIND, NULL), errno);
+}
+
+static void mounts_are_not_set_aside(void **state)
+{
+	scratch_dir(state, "other");
+	scratch_dir(state, "other/x");
+	scratch_dir(state, "r1");
+	scratch_file(state, "f");
+	mount_here(state, "other", "r1");
+	mount_here(state, "other/x", "other/x");
+	assert_int_equal(put_as_found(state, "r1", NULL), -EXDEV);
+	assert_int_equal(put_as_found(state, "r1/x", NULL), -EXDEV);
+	assert_int_equal(put_as_found(state, "f", NULL), 1);
+}
+
+static void paths_that_leave_the_root_are_refused(void **state)
+{
+	static const char *const bad[] = { "", "/", "/etc", "..", "../r1", "a/../r1", "./r1", "r1/",
+		"a//b", ".sbx-trash", ".sbx-trash/r1:3:0" };
+	int root CLEANUP(fd_done) = scratch_open(state);
+
+	scratch_dir(state, "r1");
+	scratch_dir(state, "a");
+	for (size_t i = 0; i < ARRAY_SIZE(bad); i++)
+		assert_int_equal(put_as_found(state, bad[i], NULL), -EINVAL);
+	assert_int_equal(trash_put(root, "r1", "../x", 1, 0, 0, NULL, NULL), -EINVAL);
+	assert_int_equal(trash_put(root, "r1", "x", -1, 0, 0, NULL, NULL), -EINVAL);
+	assert_int_equal(put_as_found(state, "none/r1", NULL), 0);
+	assert_true(scratch_exists(state, "r1"));
+}
+
+static void expect_refused(void **state, const char *word)
+{
+	int root CLEANUP(fd_done) = scratch_open(state);
+	struct error error = { 0 };
+	char list[400] = "";
+	int64_t bytes = 0;
+
+	assert_int_equal(put_as_found(state, "r1", &error), -EPERM);
+	assert_non_null(strstr(error.text, word));
+	assert_int_equal(trash_each(root, append, list, NULL), -EPERM);
+	assert_int_equal(purge(state, "r1", 9, &bytes, NULL), -EPERM);
+	assert_true(scratch_exists(state, "r1"));
+}
+
+static void a_trash_that_is_not_ours_is_refused(void **state)
+{
+	char *trash CLEANUP(mem_done) = scratch_path(state, ".sbx-trash");
+
+	scratch_dir(state, "r1");
+	scratch_dir(state, "elsewhere");
+	scratch_dir(state, "elsewhere/r1:3:0");
+	assert_return_code(symlink("elsewhere", trash), errno);
+	expect_refused(state, "link");
+	assert_return_code(unlink(trash), errno);
+	scratch_file(state, ".sbx-trash");
+	expect_refused(state, "file");
+	assert_return_code(unlink(trash), errno);
+	scratch_dir(state, ".sbx-trash");
+	assert_return_code(chown(trash, SOMEBODY, 0), errno);
+	expect_refused(state, "12345");
+	assert_return_code(chown(trash, 0, 0), errno);
+	assert_return_code(chmod(trash, 0770), errno);
+	expect_refused(state, "written by others");
+	assert_return_code(chmod(trash, 0700), errno);
+	mount_here(state, "elsewhere", ".sbx-trash");
+	expect_refused(state, "mount");
+	assert_true(scratch_exists(state, "elsewhere/r1:3:0"));
+}
+
+static void only_our_own_names_are_entries(void **state)
+{
+	static const char *const foreign[] = { "r1", "r1:3", "r1:3:0:0", "r1:03:0", "r1:3:00",
+		"r1:+3:0", "r1:-3:0", "r1:3:x", ":3:0", ".r1:3:0", "r1.lock:3:0",
+		"r1:: ", "a b:1:0", "r1:99999999999999999999:0", "\xff:1:0" };
+	int root CLEANUP(fd_done) = scratch_open(state);
+	char list[400] = "";
+	int64_t bytes = 0;
+
+	assert_int_equal(trash_each(root, append, list, NULL), 0);
+	scratch_dir(state, ".sbx-trash");
+	for (size_t i = 0; i < ARRAY_SIZE(foreign); i++) {
+		char *name CLEANUP(mem_done) = mem_printf(".sbx-trash/%s", foreign[i]);
+
+		scratch_dir(state, name);
+	}
+	scratch_dir(state, ".sbx-trash/r-2:7:1");
+	assert_int_equal(trash_each(root, append, list, NULL), 0);
+	assert_string_equal(list, "r-2:7:1=r-2/7 ");
+	assert_int_equal(purge(state, "r1", INT64_MAX, &bytes, NULL), 0);
+	for (size_t i = 0; i < ARRAY_SIZE(foreign); i++) {
+		char *name CLEANUP(mem_done) = mem_printf(".sbx-trash/%s", foreign[i]);
+
+		assert_true(scratch_exists(state, name));
+	}
+}
+
+static int stop_at_once(void *context, const struct trash_entry *entry)
+{
+	(void)entry;
+	++*(int *)context;
+	return -ECANCELED;
+}
+
+static void a_negative_answer_ends_the_iteration(void **state)
+{
+	int root CLEANUP(fd_done) = scratch_open(state);
+	int calls = 0;
+
+	scratch_dir(state, ".sbx-trash");
+	scratch_dir(state, ".sbx-trash/r1:0:0");
+	scratch_dir(state, ".sbx-trash/r1:0:1");
+	assert_int_equal(trash_each(root, stop_at_once, &calls, NULL), -ECANCELED);
+	assert_int_equal(calls, 1);
+}
+
+static void purge_takes_the_run_up_to_its_generation(void **state)
+{
+	int64_t bytes = 1;
+
+	assert_int_equal(purge(state, "r1", 3, &bytes, NULL), 0);
+	scratch_dir(state, ".sbx-trash");
+	scratch_dir(state, ".sbx-trash/r1:2:0");
+	scratch_dir(state, ".sbx-trash/r1:3:0");
+	scratch_file(state, ".sbx-trash/r1:3:0/f");
+	scratch_file(state, ".sbx-trash/r1:3:1");
+	scratch_dir(state, ".sbx-trash/r1:4:0");
+	scratch_dir(state, ".sbx-trash/r10:3:0");
+	assert_int_equal(purge(state, "r1", 3, &bytes, NULL), 1);
+	assert_int_equal(bytes, 1 + 2 * 8192);
+	assert_false(scratch_exists(state, ".sbx-trash/r1:2:0"));
+	assert_false(scratch_exists(state, ".sbx-trash/r1:3:0"));
+	assert_false(scratch_exists(state, ".sbx-trash/r1:3:1"));
+	assert_true(scratch_exists(state, ".sbx-trash/r1:4:0"));
+	assert_true(scratch_exists(state, ".sbx-trash/r10:3:0"));
+	assert_int_equal(purge(state, "r1", 3, &bytes, NULL), 0);
+}
+
+static void purge_goes_on_past_what_cannot_be_deleted(void **state)
+{
+	struct error error = { 0 };
+	int64_t bytes = 0;
+
+	scratch_dir(state, "other");
+	scratch_file(state, "other/f");
+	scratch_dir(state, ".sbx-trash");
+	for (int i = 0; i < 8; i++) {
+		char *name CLEANUP(mem_done) = mem_printf(".sbx-trash/r1:3:%d", i);
+
+		scratch_dir(state, name);
+	}
+	scratch_dir(state, ".sbx-trash/r1:3:4/m");
+	mount_here(state, "other", ".sbx-trash/r1:3:4/m");
+	assert_int_equal(purge(state, "r1", 3, &bytes, &error), -EXDEV);
+	assert_non_null(strstr(error.text, "r1:3:4/m"));
+	for (int i = 0; i < 8; i++) {
+		char *name CLEANUP(mem_done) = mem_printf(".sbx-trash/r1:3:%d", i);
+
+		assert_int_equal(scratch_exists(state, name), i == 4);
+	}
+	assert_true(scratch_exists(state, "other/f"));
+}
+
+#define scratch_test(f) cmocka_unit_test_setup_teardown(f, scratch_make, scratch_remove)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		scratch_test(what_is_set_aside_carries_whose_it_was),
+		scratch_test(several_things_of_one_run_get_their_own_names),
+		scratch_test(sockets_are_set_aside_and_symlinks_never),
+		scratch_test(another_inode_than_given_stays_where_it_is),
+		scratch_test(what_won_the_place_in_the_last_moment_is_put_back),
+		scratch_test(what_cannot_be_put_back_stays_where_no_purge_finds_it),
+		scratch_test(mounts_are_not_set_aside),
+		scratch_test(paths_that_leave_the_root_are_refused),
+		scratch_test(a_trash_that_is_not_ours_is_refused),
+		scratch_test(only_our_own_names_are_entries),
+		scratch_test(a_negative_answer_ends_the_iteration),
+		scratch_test(purge_takes_the_run_up_to_its_generation),
+		scratch_test(purge_goes_on_past_what_cannot_be_deleted),
+	};
+
+	return cmocka_run_group_tests_name("trash", tests, scratch_own_mounts, NULL);
+}
