@@ -14,14 +14,19 @@ enum { PROCESS_TOKEN = 96 };
 /* Our boot id (/proc/sys/kernel/random/boot_id), 36 characters. 0 or -errno. */
 int process_boot_id(char ret_boot_id[37], struct error *error);
 
-/* "BOOTID:STARTTICKS" of a living process. 0, -ESRCH when there is none, -errno. */
+/* "BOOTID:STARTTICKS" of a living process. 0, -ESRCH when there is none, -EINVAL for the number of
+ * a thread, -EACCES when /proc hides it from us (hidepid), -errno. */
 int process_token(pid_t pid, char ret_token[PROCESS_TOKEN], struct error *error);
 
-/* Whether the process of that pid and token is alive. A token of another boot is "no". */
+/* Whether the process of that pid and token is alive. A token of another boot is "no"; a living
+ * process that cannot be looked at, or one without a token to compare, is "unknown". */
 enum tri process_alive(pid_t pid, const char *token);
 
 /* Its command name (comm), escaped; "?" when it cannot be read. */
 void process_comm(pid_t pid, char *ret_comm, size_t size);
+
+/* Whether it is ourselves or one of our parents, up to the top. 1, 0, -errno: it cannot be told. */
+int process_above_us(pid_t pid);
 
 /* Kills (SIGKILL) exactly that process and waits for its end. 1, 0 gone, -ETIME, -errno. */
 int process_kill(pid_t pid, const char *token, int64_t deadline_ms, struct error *error);
@@ -43,8 +48,12 @@ struct process_seen {
 /*
  * Looks at every process but ourselves: calls back for each that has its working directory or root
  * at or below one of the places, found by comparing device and inode from there up to "/", never by
- * path text. 0; -EACCES when some processes could not be looked at (then an absence proves nothing;
- * the error says how many); -errno. A process that ends meanwhile is not there.
+ * path text; once for its working directory and once for its root. A process whose leader has ended
+ * is looked at through its threads. Not seen: a directory that a thread has unshared for itself,
+ * and what was bound into another mount namespace from below a place (its parents there are
+ * others), and pid 1 where it is shielded from us: no run starts it. 0; -EACCES when some processes
+ * could not be looked at (then an absence proves nothing; the error says how many); -errno. A
+ * process that ends meanwhile is not there.
  */
 int processes_in(const struct process_place *places, size_t count,
 	void (*seen)(void *context, const struct process_place *place,

@@ -1,0 +1,295 @@
+/* Which processes work in which directories: the second half of processes.h. */
+#include "proc.h"
+#include "processes.h"
+
+#include "base/text.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+
+enum {
+	CLEARED = 256,          /* slots; a power of two is not needed */
+	LEVELS_MAX = 64 * 1024, /* a tree may be deeper on purpose: then nothing is said about it */
+	CGROUPS_TEXT = 16 * 1024
+};
+
+/*
+ * A directory as seen through one mount. The mount counts, since the same directory has another
+ * parent wherever it is bound.
+ */
+struct directory {
+	uint64_t mount, dev, ino;
+};
+
+struct search {
+	const struct process_place *places;
+	size_t count;
+	void (*seen)(void *context, const struct process_place *place,
+		const struct process_seen *process);
+	void *context;
+
+	struct directory top;              /* our "/" */
+	struct directory cleared[CLEARED]; /* known to lie in none of the places */
+	unsigned unseen;                   /* processes that could not be looked at */
+	char first_unseen[PROC_TEXT];
+	int first_code;
+};
+
+/* The process that is being looked at. */
+struct suspect {
+	int entry;
+	pid_t pid;
+	const char *how;
+};
+
+static bool directory_equal(const struct directory *a, const struct directory *b)
+{
+	return a->mount == b->mount && a->dev == b->dev && a->ino == b->ino;
+}
+
+/*
+ * Reads what is cached (AT_STATX_DONT_SYNC): a server that does not answer must not stop us. Device
+ * and inode of a directory stay the same as long as it is in use, on overlayfs too.
+ */
+static int directory_read(int fd, struct directory *ret_directory)
+{
+	struct statx found;
+
+	if (statx(fd, "", AT_EMPTY_PATH | AT_STATX_DONT_SYNC | AT_NO_AUTOMOUNT,
+		    STATX_INO | STATX_MNT_ID, &found) < 0)
+		return -errno;
+	*ret_directory = (struct directory){
+		.mount = found.stx_mnt_id,
+		.dev = makedev(found.stx_dev_major, found.stx_dev_minor),
+		.ino = found.stx_ino,
+	};
+	return 0;
+}
+
+static struct directory *search_slot(struct search *search, const struct directory *directory)
+{
+	return &search->cleared[(directory->ino ^ directory->mount) % CLEARED];
+}
+
+static void search_report(
+	struct search *search, const struct process_place *place, const struct suspect *suspect)
+{
+	char *cgroups CLEANUP(mem_done) = mem_new(CGROUPS_TEXT);
+	char token[PROCESS_TOKEN], comm[PROC_COMM];
+
+	if (process_entry_token(suspect->entry, token) < 0)
+		return; /* it has ended meanwhile */
+	proc_comm(suspect->entry, comm, sizeof(comm));
+	if (proc_read(suspect->entry, "cgroup", cgroups, CGROUPS_TEXT) < 0)
+		cgroups[0] = 0;
+	search->seen(search->context, place,
+		&(struct process_seen){
+			.pid = suspect->pid,
+			.token = token,
+			.comm = comm,
+			.cgroups = cgroups,
+			.how = suspect->how,
+		});
+}
+
+/* Reports the suspect for each place that is this directory. Whether there was one. */
+static bool search_match(
+	struct search *search, const struct directory *directory, const struct suspect *suspect)
+{
+	bool found = false;
+
+	for (size_t i = 0; i < search->count; i++) {
+		const struct process_place *place = &search->places[i];
+
+		if (place->ino != directory->ino || place->dev != directory->dev)
+			continue;
+		search_report(search, place, suspect);
+		found = true;
+	}
+	return found;
+}
+
+/*
+ * From a directory of the suspect up to the top, by ".." and so through the mounts as the suspect
+ * has them. A directory that is deleted still has the parent that it had.
+ */
+static int search_climb(struct search *search, int start, const struct suspect *suspect)
+{
+	int at CLEANUP(fd_done) = start;
+	struct directory first, here, above;
+	bool found = false;
+	int r = directory_read(at, &here);
+
+	if (r < 0)
+		return r;
+	if (directory_equal(search_slot(search, &here), &here))
+		return 0;
+	first = here;
+	for (int level = 0;; level++) {
+		int up;
+
+		found |= search_match(search, &here, suspect);
+		if (directory_equal(&here, &search->top))
+			break;
+		if (level == LEVELS_MAX)
+			return -ELOOP;
+		up = openat(at, "..", O_PATH | O_DIRECTORY | O_CLOEXEC);
+		if (up < 0 && errno == ENOENT)
+			break; /* cut off from what was above it */
+		if (up < 0)
+			return -errno;
+		(void)close(at);
+		at = up;
+		r = directory_read(at, &above);
+		if (r < 0)
+			return r;
+		if (directory_equal(&here, &above))
+			break; /* the top of its own mount namespace */
+		here = above;
+	}
+	if (!found)
+		*search_slot(search, &first) = first;
+	return 0;
+}
+
+/* One of the magic links of an entry. 0, -ESRCH when it leads nowhere (any more), -errno. */
+static int search_link(struct search *search, int task, const char *link, struct suspect *suspect)
+{
+	/* Following the link is a jump inside the kernel, and O_PATH asks the filesystem nothing.
+	 */
+	int start = openat(task, link, O_PATH | O_DIRECTORY | O_CLOEXEC);
+
+	if (start < 0)
+		return errno == ENOENT ? -ESRCH : -errno;
+	suspect->how = text_equal(link, "cwd") ? "working directory" : "root";
+	return search_climb(search, start, suspect);
+}
+
+static int search_task(struct search *search, int task, struct suspect *suspect)
+{
+	int r = search_link(search, task, "cwd", suspect);
+
+	return r < 0 ? r : search_link(search, task, "root", suspect);
+}
+
+/* The next entry that is a number; NULL at the end. */
+static const char *next_number(DIR *listing)
+{
+	for (struct dirent *entry; (entry = readdir(listing));)
+		if (entry->d_name[0] >= '1' && entry->d_name[0] <= '9')
+			return entry->d_name;
+	return NULL;
+}
+
+/*
+ * A process whose leader has ended before its threads has no directories of its own any more; the
+ * threads have. (Threads of a living leader share its directories, but for unshare(CLONE_FS).)
+ */
+static int search_threads(struct search *search, struct suspect *suspect)
+{
+	int tasks CLEANUP(fd_done) =
+		openat(suspect->entry, "task", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	const char *name;
+	DIR *listing;
+	int r = 0;
+
+	if (tasks < 0)
+		return errno == ENOENT ? -ESRCH : -errno;
+	listing = fdopendir(tasks);
+	if (!listing)
+		return -errno;
+	(void)TAKE_FD(tasks);
+	while (r >= 0 && (name = next_number(listing))) {
+		int task CLEANUP(fd_done) =
+			openat(dirfd(listing), name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+		r = task < 0 ? -errno : search_task(search, task, suspect);
+		if (r == -ENOENT || r == -ESRCH)
+			r = 0;
+	}
+	(void)closedir(listing);
+	return r;
+}
+
+static int search_process(struct search *search, struct suspect *suspect)
+{
+	struct proc_stat stat;
+	int r = search_task(search, suspect->entry, suspect);
+
+	if (r != -ESRCH)
+		return r;
+	r = proc_stat_read(suspect->entry, &stat);
+	if (r < 0 || proc_stat_ended(&stat))
+		return r;
+	return search_threads(search, suspect);
+}
+
+static void search_entry(struct search *search, pid_t pid)
+{
+	int entry CLEANUP(fd_done) = proc_open(pid);
+	struct suspect suspect = { .entry = entry, .pid = pid };
+	int r = entry < 0 ? entry : search_process(search, &suspect);
+
+	if (r >= 0 || r == -ESRCH)
+		return;
+	if (pid == 1) /* some hosts shield it, even from root; no run can have started it */
+		return;
+	if (search->unseen++ == 0) {
+		(void)proc_describe(search->first_unseen, pid);
+		search->first_code = -r;
+	}
+}
+
+static int search_all(struct search *search, struct error *error)
+{
+	DIR *listing = opendir("/proc");
+	const char *name;
+
+	if (!listing)
+		return error_set(error, errno, "list /proc");
+	while ((name = next_number(listing))) {
+		pid_t pid = (pid_t)strtol(name, NULL, 10);
+
+		if (pid != getpid())
+			search_entry(search, pid);
+	}
+	(void)closedir(listing);
+	return 0;
+}
+
+static int top_read(struct directory *ret_top)
+{
+	int top CLEANUP(fd_done) = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
+
+	return top < 0 ? -errno : directory_read(top, ret_top);
+}
+
+int processes_in(const struct process_place *places, size_t count,
+	void (*seen)(void *context, const struct process_place *place,
+		const struct process_seen *process),
+	void *context, struct error *error)
+{
+	struct search search = {
+		.places = places, .count = count, .seen = seen, .context = context
+	};
+	int first CLEANUP(fd_done) = -EBADF;
+	int r = top_read(&search.top);
+
+	if (r < 0)
+		return error_set(error, -r, "look at /");
+	r = search_all(&search, error);
+	if (r < 0)
+		return r;
+	if (search.unseen)
+		return error_say(error, EACCES,
+			"%u processes could not be looked at, the first is %s: %s", search.unseen,
+			search.first_unseen, strerror(search.first_code));
+	first = proc_open(1);
+	if (first == -ESRCH) /* pid 1 is always there: what is not shown is hidden */
+		return error_say(error, EACCES,
+			"/proc does not show the processes of other users (mounted with hidepid)");
+	return 0;
+}
