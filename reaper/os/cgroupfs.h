@@ -25,19 +25,30 @@ int cgroupfs_open_group(const struct cgroupfs *cgroupfs, const char *path, struc
 /* Whether cgroup.events of an open group says populated. -errno when it cannot be told. */
 int cgroupfs_populated(int group, bool *ret_populated, struct error *error);
 
+/*
+ * Calls back for each group directly below, until an answer is not 0, and returns that. 0 also when
+ * the group is gone; -errno.
+ */
+int cgroupfs_children(int group, int (*each)(void *context, const char *name), void *context,
+	struct error *error);
+
 /* The group we are in ourselves, as a path; the caller owns it. 0 or -errno. */
 int cgroupfs_own(char **ret_path, struct error *error);
 
 /*
- * Kills everything in the group and below (cgroup.kill, Linux 5.14; threaded groups answer
- * EOPNOTSUPP and are killed through their domain or by pidfd), and waits by poll on cgroup.events
- * until it is empty. 1 killed, 0 was empty or gone, -ETIME when something is still in it at the
- * deadline: the error names a pid, its command and state.
+ * Kills everything in the group and below, and waits by poll on cgroup.events until it is empty.
+ * Mostly that is cgroup.kill (Linux 5.14). Where the kernel refuses it, the group is frozen and its
+ * members are killed one by one through pidfds: so with a threaded group (EOPNOTSUPP), whose
+ * processes are killed whole, since its domain, where cgroup.kill would work, is not the run's.
+ * 1 killed, 0 was empty or gone, -ETIME when something is still in it at the deadline: the error
+ * names a pid, its command and state. -EPERM, killing nothing, when we are in it ourselves.
  */
 int cgroupfs_kill(int group, int64_t deadline_ms, struct error *error);
 
 /*
  * Removes an empty group with all groups below, bottom-up; `parent` is an open group, `name` its
- * child. 1, 0 gone already, -EBUSY when something is in it, -errno.
+ * child. 1, 0 gone already, -EBUSY when something is in it (then nothing was removed, unless it
+ * came in meanwhile), -ETIME, -errno. Depth costs neither stack nor descriptors. A group made again
+ * under the name after it was proved is removed too, if it is empty.
  */
 int cgroupfs_remove(int parent, const char *name, int64_t deadline_ms, struct error *error);

@@ -54,6 +54,20 @@ int proc_stat_read(int entry, struct proc_stat *ret_stat)
 	return 0;
 }
 
+pid_t proc_leader(pid_t thread)
+{
+	int entry CLEANUP(fd_done) = proc_open(thread);
+	char text[1024], *at;
+	pid_t leader;
+	ssize_t length = entry < 0 ? entry : proc_read(entry, "status", text, sizeof(text));
+
+	if (length < 0)
+		return (pid_t)length;
+	/* The name in the line before it is escaped by the kernel, so it brings no newline. */
+	at = strstr(text, "\nTgid:");
+	return at && sscanf(at, "\nTgid: %d", &leader) == 1 ? leader : -EPROTO;
+}
+
 bool proc_stat_ended(const struct proc_stat *stat)
 {
 	return stat->state == 'X' || (stat->state == 'Z' && stat->threads <= 1);

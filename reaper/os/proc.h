@@ -31,6 +31,9 @@ ssize_t proc_read(int entry, const char *name, char *buffer, size_t size);
 /* 0, -ESRCH when the process has ended, -EPROTO when the kernel writes something else, -errno. */
 int proc_stat_read(int entry, struct proc_stat *ret_stat);
 
+/* The process (thread group) that a thread belongs to; a leader is its own. -ESRCH, -errno. */
+pid_t proc_leader(pid_t thread);
+
 /*
  * Whether it has ended and only waits to be reaped. The state of a leader that ended before its
  * threads is 'Z' as well, and such a process lives on (and holds its directories).
