@@ -16,14 +16,21 @@ struct bus_unit {
 	char invocation_id[33];  /* 32 hex digits; "" when it has none */
 };
 
-/* Connects to the system bus, or the user's when we are not root. 0; -ENOENT: no systemd; -errno.
+/*
+ * Connects to the system bus, or the user's when we are not root. timeout_ms limits each call. 0;
+ * -ENOENT: no systemd; -errno (never -ENOENT) when one runs and its bus cannot be reached.
  */
 int bus_open(int64_t timeout_ms, struct bus **ret_bus, struct error *error);
 void bus_close(struct bus *bus);
 
-/* 0; -ENOENT: no such unit (NoSuchUnit, or load state not-found); -errno. */
+/* 0; -ENOENT: no such unit (NoSuchUnit, or not-found and inactive); -errno. */
 int bus_unit_get(struct bus *bus, const char *unit, struct bus_unit *ret_unit, struct error *error);
 
-/* Kills all its processes, stops it, waits until it is inactive, resets "failed". 1, 0, -ETIME,
- * -errno. */
-int bus_unit_stop(struct bus *bus, const char *unit, int64_t deadline_ms, struct error *error);
+/*
+ * Stops it, kills all its processes, waits until it is inactive, resets "failed". With an
+ * invocation id (NULL: whatever has the name) the unit is addressed by it, so that a new one of the
+ * same name, started meanwhile, cannot be hit. 1; 0 when there was nothing to stop; -ESTALE:
+ * another invocation has the name; -ETIME; -errno.
+ */
+int bus_unit_stop(struct bus *bus, const char *unit, const char *invocation_id, int64_t deadline_ms,
+	struct error *error);
