@@ -54,7 +54,8 @@ static int world_set_up(void **state)
 
 static int world_tear_down(void **state)
 {
-	static const char *const names[] = { "tree/deep", "tree", "tree2", "moved", "" };
+	static const char *const names[] = { "tree/deep", "tree", "tree2", "moved/deep", "moved",
+		"" };
 	struct world *world = *state;
 
 	child_end(world->child);
