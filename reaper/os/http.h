@@ -1,11 +1,20 @@
 /*
  * HTTP over a unix socket, with libcurl: one connection, one request at a time, everything bounded.
+ * Neither the environment nor the peer chooses where a request goes: no proxies, no redirects.
  */
 #pragma once
 
 #include "base/error.h"
 
 struct http;
+
+struct http_call {
+	const char *method;
+	const char *path;    /* "/_ping", already escaped */
+	const char *body;    /* JSON to send, or NULL */
+	size_t max;          /* bytes that the reply's body may have */
+	int64_t deadline_ms; /* boot clock */
+};
 
 struct http_reply {
 	long status; /* 100 to 599 */
@@ -20,12 +29,13 @@ int http_open(const char *socket, struct http **ret_http, struct error *error);
 void http_close(struct http *http);
 
 /*
- * Sends method and path ("/_ping", already escaped) and reads the reply. Gives up at the deadline
- * (boot clock) with -ETIME, also when the peer sends a byte a second. -ENOENT: no socket;
- * -ECONNREFUSED: nobody listens; -EFBIG: more than max bytes; -EPROTO: that is no HTTP; -errno.
+ * Sends the call and reads the reply. Gives up at the deadline with -ETIME, also when the peer
+ * sends a byte a second. -ENOENT: no socket; -ECONNREFUSED: nobody listens; -EAGAIN: its queue of
+ * connections is full; -ECONNRESET: it hung up; -EFBIG: more than max bytes; -EPROTO: that is no
+ * HTTP, or was cut short; -errno. A request that was given up may still be carried out.
  */
-int http_request(struct http *http, const char *method, const char *path, size_t max,
-	int64_t deadline_ms, struct http_reply *ret_reply, struct error *error);
+int http_request(struct http *http, const struct http_call *call, struct http_reply *ret_reply,
+	struct error *error);
 void http_reply_done(struct http_reply *reply);
 
 /* Percent-encodes a query value or path segment; the caller owns it. */
