@@ -592,6 +592,7 @@ static void a_pod_goes_with_its_members_and_stays_with_a_stranger(void **state)
 	assert_int_equal(status_of("containers", infra), 200);
 	assert_int_equal(status_of("containers", stranger), 200);
 
+	order("POST", "/containers/*/kill", stranger, 204);
 	order("DELETE", "/containers/*?force=1", stranger, 204);
 	assert_int_equal(discard(seen(&inventory, bench.run, infra)), 1);
 	assert_int_equal(status_of("containers", infra), 404);
