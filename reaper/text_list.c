@@ -1,0 +1,29 @@
+#include "text_list.h"
+
+void text_list_add(struct text_list *list, const char *text)
+{
+	list->items = mem_grow(list->items, list->count + 1, sizeof(*list->items));
+	list->items[list->count++] = mem_dup(text);
+}
+
+void text_list_add_new(struct text_list *list, const char *text)
+{
+	if (!text_list_has(list, text))
+		text_list_add(list, text);
+}
+
+bool text_list_has(const struct text_list *list, const char *text)
+{
+	for (size_t i = 0; i < list->count; i++)
+		if (text_equal(list->items[i], text))
+			return true;
+	return false;
+}
+
+void text_list_done(struct text_list *list)
+{
+	for (size_t i = 0; i < list->count; i++)
+		free(list->items[i]);
+	free(list->items);
+	*list = (struct text_list){ 0 };
+}

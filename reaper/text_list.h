@@ -1,0 +1,15 @@
+/*
+ * Lists of texts (struct text_list, settings.h): what options and settings that may repeat become.
+ */
+#pragma once
+
+#include "settings.h"
+
+/* Adds a copy. */
+void text_list_add(struct text_list *list, const char *text);
+
+/* The same unless an equal one is there: for lists that hold no duplicates. */
+void text_list_add_new(struct text_list *list, const char *text);
+
+bool text_list_has(const struct text_list *list, const char *text);
+void text_list_done(struct text_list *list);
