@@ -1,0 +1,47 @@
+/*
+ * The values of options: each function checks one and stores it in the field of struct options that
+ * the option's row in the table (options.c) names. 0, or -EINVAL with what would be right.
+ * Private to option*.c.
+ */
+#pragma once
+
+#include "options.h"
+
+struct option_spec {
+	const char *name;
+	const char *value; /* what it is called in the help; NULL: a flag */
+	const char *help;
+	int (*take)(const struct option_spec *spec, struct options *options, const char *value,
+		struct error *error);
+	size_t offset;
+	bool repeats;
+	char letter; /* 0: none */
+};
+
+/* Room for growth, and yet bounded: what is said on a command line is kept in rows and files. */
+enum { OPTION_TEXT_MAX = 500, OPTION_PATH_MAX = 4095 };
+
+#define OPTION_TAKE(name)                                                               \
+	int option_take_##name(const struct option_spec *spec, struct options *options, \
+		const char *value, struct error *error)
+
+OPTION_TAKE(flag);
+OPTION_TAKE(text);
+OPTION_TAKE(run);
+OPTION_TAKE(config);
+OPTION_TAKE(count);
+OPTION_TAKE(span_s);
+OPTION_TAKE(span_ms);
+OPTION_TAKE(moment);
+OPTION_TAKE(past);
+OPTION_TAKE(future);
+OPTION_TAKE(pin_length);
+OPTION_TAKE(place);
+OPTION_TAKE(places);
+OPTION_TAKE(repo);
+OPTION_TAKE(container);
+OPTION_TAKE(cgroup);
+OPTION_TAKE(scope);
+OPTION_TAKE(branch);
+OPTION_TAKE(pid);
+OPTION_TAKE(resource);

@@ -1,0 +1,277 @@
+#include "options.h"
+#include "base/runid.h"
+#include "base/text.h"
+#include "option_take.h"
+#include "text_list.h"
+#include "verbs.h"
+
+#include <errno.h>
+#include <getopt.h>
+
+#define AT(field) offsetof(struct options, field)
+#define FLAG(name, field, help)                                        \
+	{                                                              \
+		name, NULL, help, option_take_flag, AT(field), true, 0 \
+	}
+#define ONCE(name, value, take, field, help)                               \
+	{                                                                  \
+		name, value, help, option_take_##take, AT(field), false, 0 \
+	}
+#define MANY(name, value, take, field, help)                              \
+	{                                                                 \
+		name, value, help, option_take_##take, AT(field), true, 0 \
+	}
+
+/* In the order of enum option_id, which is the order of the help. */
+static const struct option_spec specs[] = {
+	[OPTION_CONFIG] = ONCE("config", "FILE", config, config, "read this settings file alone"),
+	[OPTION_HELP] = { "help", NULL, "show this help", option_take_flag, AT(help), true, 'h' },
+	[OPTION_VERSION] = FLAG("version", version, "show the version"),
+	[OPTION_DRY_RUN] = { "dry-run", NULL, "show what would be done, and change nothing",
+		option_take_flag, AT(dry_run), true, 'n' },
+	[OPTION_JSON] = FLAG("json", json, "write JSON instead of a table"),
+	[OPTION_RUN] = MANY("run", "RUN", run, runs, "only this run; may be repeated"),
+	[OPTION_MAX] = ONCE("max", "N", count, max, "act on at most N runs"),
+	[OPTION_TIME_BUDGET] = ONCE("time-budget", "DUR", span_ms, time_budget_ms,
+		"start nothing more after this time"),
+	[OPTION_SIZE] = FLAG("size", size, "measure what each workspace takes on disk"),
+	[OPTION_YES] = FLAG("yes", yes, "do not ask before acting"),
+	[OPTION_EXIT_CODE] = FLAG("exit-code", exit_code, "exit 3 when the plan is not empty"),
+	[OPTION_EARLY] = FLAG("early", early, "with --run: also what is retained or backs off"),
+	[OPTION_NOW] = ONCE("now", "TIME", moment, now_s, "decide as if it were that moment"),
+	[OPTION_REASON] = ONCE("reason", "TEXT", text, reason, "why it is kept"),
+	[OPTION_BY] = ONCE("by", "WHO", text, by, "who wants it (default: you)"),
+	[OPTION_FOR] = ONCE("for", "DUR", pin_length, for_s, "for how long, or 'never' to end"),
+	[OPTION_UNTIL] = ONCE("until", "TIME", future, until_s, "until when"),
+	[OPTION_WORKTREE] = ONCE("worktree", "DIR", place, worktree, "its git worktree"),
+	[OPTION_REPO] = ONCE("repo", "DIR", repo, repo, "the repository that owns the worktree"),
+	[OPTION_CONTAINER] =
+		MANY("container", "REF", container, containers, "a container, by id or name"),
+	[OPTION_CGROUP] = MANY("cgroup", "PATH", cgroup, cgroups, "a cgroup, like /sbx.slice/r1"),
+	[OPTION_SCOPE] = MANY("scope", "UNIT", scope, scopes, "a systemd scope"),
+	[OPTION_PATH] = MANY("path", "DIR", places, paths, "a temporary path"),
+	[OPTION_PID] = ONCE("pid", "PID", pid, pid, "the process that is the run"),
+	[OPTION_BRANCH] =
+		ONCE("branch", "NAME", branch, branch, "its branch (default: checked out)"),
+	[OPTION_TTL] = ONCE("ttl", "DUR", span_s, ttl_s, "its time budget"),
+	[OPTION_CREATED] = ONCE("created", "TIME", past, created_s, "when it began (default: now)"),
+	[OPTION_NO_CONTAINER] = FLAG("no-container", no_container, "it never has a container"),
+	[OPTION_OK] = FLAG("ok", ok, "it ended well"),
+	[OPTION_FAILED] = FLAG("failed", failed, "it failed"),
+	[OPTION_AT] = ONCE("at", "TIME", past, at_s, "when it ended (default: now)"),
+	[OPTION_RESOURCE] = ONCE("resource", "KIND=LOCATOR", resource, resource_locator,
+		"drop only this from the record"),
+	[OPTION_SINCE] = ONCE("since", "TIME", past, since_s, "only what happened since then"),
+	[OPTION_NEW_DATABASE] =
+		FLAG("new-database", new_database, "make a new database in place of a lost one"),
+};
+
+_Static_assert(ARRAY_SIZE(specs) == OPTION_COUNT && OPTION_COUNT <= 64, "a bit for each option");
+
+/* What getopt_long returns for a long option: its id behind the range of characters. */
+enum { GETOPT_FIRST = 256, GETOPT_OPERAND = 1 };
+
+static void getopt_table(struct option table[OPTION_COUNT + 1])
+{
+	for (int id = 0; id < OPTION_COUNT; id++)
+		table[id] = (struct option){
+			.name = specs[id].name,
+			.has_arg = specs[id].value ? required_argument : no_argument,
+			.val = GETOPT_FIRST + id,
+		};
+	table[OPTION_COUNT] = (struct option){ 0 };
+}
+
+static const struct option_spec *spec_of(int answer)
+{
+	if (answer >= GETOPT_FIRST)
+		return &specs[answer - GETOPT_FIRST];
+	for (size_t i = 0; i < ARRAY_SIZE(specs); i++)
+		if (specs[i].letter && specs[i].letter == answer)
+			return &specs[i];
+	return NULL;
+}
+
+static int option_given(struct options *options, const struct option_spec *spec, const char *value,
+	struct error *error)
+{
+	uint64_t bit = UINT64_C(1) << (spec - specs);
+
+	if (!spec->repeats && options->given & bit)
+		return error_say(error, EINVAL, "--%s is given twice", spec->name);
+	options->given |= bit;
+	return spec->take(spec, options, value, error);
+}
+
+/* What getopt_long could not read: `word` is the argument it stands in. */
+static int option_unreadable(int answer, const char *word, struct error *error)
+{
+	const struct option_spec *spec = spec_of(optopt);
+	char *shown CLEANUP(mem_done) = text_escape(word);
+
+	if (answer == ':')
+		return error_say(error, EINVAL, "--%s needs a value: %s", spec ? spec->name : shown,
+			spec ? spec->value : "");
+	if (spec)
+		return error_say(error, EINVAL, "--%s takes no value", spec->name);
+	if (optopt)
+		return error_say(error, EINVAL, "unknown option -%c in '%.80s'",
+			optopt > 0x20 && optopt < 0x7f ? optopt : '?', shown);
+	return error_say(error, EINVAL, "unknown or ambiguous option '%.80s'", shown);
+}
+
+static int verb_unknown(const char *name, struct error *error)
+{
+	char *shown CLEANUP(mem_done) = text_escape(name);
+	const char *guess = verb_guess(name);
+
+	if (guess)
+		return error_say(
+			error, EINVAL, "unknown verb '%.80s'; is '%s' meant?", shown, guess);
+	return error_say(error, EINVAL, "unknown verb '%.80s'", shown);
+}
+
+/* The first operand is the verb, the second its run. */
+static int operand_take(struct options *options, const char *word, struct error *error)
+{
+	char *shown CLEANUP(mem_done) = text_escape(word);
+	const struct verb *verb = options->verb;
+
+	if (!*verb->name) {
+		verb = *word ? verb_find(word) : NULL;
+		if (!verb)
+			return verb_unknown(word, error);
+		options->verb = verb;
+		return 0;
+	}
+	if (verb->operand == OPERAND_NONE)
+		return error_say(
+			error, EINVAL, "'%s' takes no operand: '%.80s'", verb->name, shown);
+	if (options->run)
+		return error_say(error, EINVAL, "'%s' takes one run: '%.80s' is too much",
+			verb->name, shown);
+	if (runid_check(word, error) < 0)
+		return -EINVAL;
+	options->run = mem_dup(word);
+	return 0;
+}
+
+static int options_read(int argc, char **argv, struct options *options, struct error *error)
+{
+	struct option table[OPTION_COUNT + 1];
+	int answer, r = 0;
+
+	getopt_table(table);
+	opterr = 0;
+	optind = 0; /* glibc: begin anew, also after an earlier call */
+	/* "-": operands are delivered in their place, ":" tells a missing value from the rest. */
+	while (r == 0 && (answer = getopt_long(argc, argv, "-:hn", table, NULL)) != -1) {
+		const struct option_spec *spec = spec_of(answer);
+
+		if (answer == GETOPT_OPERAND)
+			r = operand_take(options, optarg, error);
+		else if (answer == '?' || answer == ':')
+			r = option_unreadable(answer, argv[optind - 1], error);
+		else
+			r = option_given(options, spec, optarg, error);
+	}
+	for (; r == 0 && optind < argc; optind++)
+		r = operand_take(options, argv[optind], error);
+	return r;
+}
+
+/* What excludes or needs each other, whatever the verb. */
+static const struct option_rule {
+	uint64_t given, other;
+	bool needs; /* other must be given too; else: must not */
+	const char *text;
+} rules[] = {
+	{ OPTION_BIT(FOR), OPTION_BIT(UNTIL), false, "--for and --until exclude each other" },
+	{ OPTION_BIT(OK), OPTION_BIT(FAILED), false, "--ok and --failed exclude each other" },
+	{ OPTION_BIT(CONTAINER), OPTION_BIT(NO_CONTAINER), false,
+		"--container and --no-container exclude each other" },
+	{ OPTION_BIT(EARLY), OPTION_BIT(RUN), true, "--early needs --run: it is for named runs" },
+};
+
+static int options_check_rules(const struct options *options, struct error *error)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(rules); i++)
+		if (options->given & rules[i].given &&
+			!(options->given & rules[i].other) == rules[i].needs)
+			return error_say(error, EINVAL, "%s", rules[i].text);
+	if (options->now_s && !*options->verb->name && !options->dry_run)
+		return error_say(error, EINVAL,
+			"--now is a forecast: it goes with --dry-run or 'list' only");
+	return 0;
+}
+
+static int options_check_verb(const struct options *options, struct error *error)
+{
+	const struct verb *verb = options->verb;
+	uint64_t foreign = options->given & ~(verb->options | OPTIONS_COMMON);
+
+	if (foreign)
+		return error_say(error, EINVAL, "--%s does not go with %s%s%s",
+			specs[__builtin_ctzll(foreign)].name, *verb->name ? "'" : "",
+			*verb->name ? verb->name : "a pass", *verb->name ? "'" : "");
+	if (options->help || options->version)
+		return 0;
+	if (verb->operand == OPERAND_RUN && !options->run)
+		return error_say(
+			error, EINVAL, "'%s' needs a run: sbx-reap %s", verb->name, verb->synopsis);
+	if (verb->options & OPTION_BIT(OK) && !options->ok && !options->failed)
+		return error_say(
+			error, EINVAL, "'%s' needs the outcome: --ok or --failed", verb->name);
+	return options_check_rules(options, error);
+}
+
+int options_parse(
+	int argc, char **argv, int64_t now_s, struct options *ret_options, struct error *error)
+{
+	int r;
+
+	*ret_options = (struct options){
+		.verb = verb_default(),
+		.parsed_s = now_s,
+		.max = -1,
+		.time_budget_ms = -1,
+		.for_s = -1,
+		.ttl_s = -1,
+	};
+	r = options_read(argc, argv, ret_options, error);
+	return r < 0 ? r : options_check_verb(ret_options, error);
+}
+
+void options_done(struct options *options)
+{
+	free(options->run);
+	free(options->config);
+	free(options->reason);
+	free(options->by);
+	free(options->worktree);
+	free(options->repo);
+	free(options->branch);
+	free(options->resource_locator);
+	text_list_done(&options->runs);
+	text_list_done(&options->containers);
+	text_list_done(&options->cgroups);
+	text_list_done(&options->scopes);
+	text_list_done(&options->paths);
+	*options = (struct options){ 0 };
+}
+
+void options_describe(uint64_t set, FILE *file)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(specs); i++) {
+		char *left CLEANUP(mem_done) = mem_printf("--%s%s%s", specs[i].name,
+			specs[i].value ? " " : "", specs[i].value ? specs[i].value : "");
+
+		if (!(set >> i & 1))
+			continue;
+		if (specs[i].letter)
+			(void)fprintf(
+				file, "  -%c, %-20s %s\n", specs[i].letter, left, specs[i].help);
+		else
+			(void)fprintf(file, "      %-20s %s\n", left, specs[i].help);
+	}
+}

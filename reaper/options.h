@@ -1,0 +1,109 @@
+/*
+ * The command line, parsed and checked: a verb's function sees only values that are valid, and only
+ * options that its verb takes. An option given to a verb that does not take it is an error, never
+ * ignored.
+ */
+#pragma once
+
+#include "base/error.h"
+#include "model.h"
+
+struct verb;
+
+enum option_id {
+	OPTION_CONFIG,
+	OPTION_HELP,
+	OPTION_VERSION,
+	OPTION_DRY_RUN,
+	OPTION_JSON,
+	OPTION_RUN,
+	OPTION_MAX,
+	OPTION_TIME_BUDGET,
+	OPTION_SIZE,
+	OPTION_YES,
+	OPTION_EXIT_CODE,
+	OPTION_EARLY,
+	OPTION_NOW,
+	OPTION_REASON,
+	OPTION_BY,
+	OPTION_FOR,
+	OPTION_UNTIL,
+	OPTION_WORKTREE,
+	OPTION_REPO,
+	OPTION_CONTAINER,
+	OPTION_CGROUP,
+	OPTION_SCOPE,
+	OPTION_PATH,
+	OPTION_PID,
+	OPTION_BRANCH,
+	OPTION_TTL,
+	OPTION_CREATED,
+	OPTION_NO_CONTAINER,
+	OPTION_OK,
+	OPTION_FAILED,
+	OPTION_AT,
+	OPTION_RESOURCE,
+	OPTION_SINCE,
+	OPTION_NEW_DATABASE,
+	OPTION_COUNT
+};
+
+/* A set of options, one bit each. */
+#define OPTION_BIT(id) (UINT64_C(1) << OPTION_##id)
+
+struct options {
+	const struct verb *verb; /* never NULL; the one without a name: reap */
+	uint64_t given;          /* OPTION_BITs */
+	char *run;               /* the operand RUN, a valid identifier; NULL: none */
+	char *config;            /* NULL: the default places */
+	int64_t now_s;           /* --now: the moment to forecast; 0: really now */
+	int64_t parsed_s;        /* when the command line was parsed: what "+2h" counts from */
+
+	bool help, version;
+
+	/* reap, list, why, pins, log */
+	bool dry_run, json, size, yes, exit_code, early;
+	struct text_list runs;  /* --run; empty: all */
+	int64_t max;            /* -1: not given */
+	int64_t time_budget_ms; /* -1: not given */
+	int64_t since_s;        /* 0: not given */
+
+	/* pin */
+	char *reason, *by;
+	int64_t for_s;   /* -1: not given, or never */
+	int64_t until_s; /* 0: not given; in the future */
+	bool never;      /* --for never */
+
+	/* register, renew; paths are absolute and clean, and the directory they lie in is resolved;
+	 * that of a repository is resolved as a whole */
+	char *worktree, *repo;
+	struct text_list containers, cgroups, scopes, paths;
+	char *branch;
+	int64_t pid;       /* 0: not given */
+	int64_t ttl_s;     /* -1: not given */
+	int64_t created_s; /* 0: not given; not in the future */
+	bool no_container;
+
+	/* finish */
+	bool ok, failed;
+	int64_t at_s; /* 0: not given; not in the future */
+
+	/* forget; the locator is NULL when the whole record is meant */
+	enum kind resource_kind;
+	char *resource_locator;
+
+	/* check */
+	bool new_database;
+};
+
+/*
+ * Parses the command line. 0, or -EINVAL with an error that says what would be right; then
+ * ret_options->verb says whose --help has more. Times without a date count from now_s. To be freed
+ * with options_done() in any case.
+ */
+int options_parse(
+	int argc, char **argv, int64_t now_s, struct options *ret_options, struct error *error);
+void options_done(struct options *options);
+
+/* One line of help for each option of the set, in a fixed order. */
+void options_describe(uint64_t set, FILE *file);

@@ -1,0 +1,213 @@
+#include "verbs.h"
+#include "base/text.h"
+
+#define BIT(id) OPTION_BIT(id)
+
+/* The default verb comes first. */
+static const struct verb verbs[] = {
+	{
+		.name = "",
+		.synopsis = "[--dry-run] [--json] [--run RUN]... [--max N] [--time-budget DUR]\n"
+			    "                [--size] [--yes] [--exit-code]",
+		.summary = "removes what finished and abandoned runs left behind",
+		.options = BIT(DRY_RUN) | BIT(JSON) | BIT(RUN) | BIT(MAX) | BIT(TIME_BUDGET) |
+			   BIT(SIZE) | BIT(YES) | BIT(EXIT_CODE) | BIT(EARLY) | BIT(NOW),
+		.act = cmd_reap,
+	},
+	{
+		.name = "list",
+		.synopsis = "list [--json] [--size]",
+		.summary = "every workspace with its verdict; read only",
+		.details =
+			"Exits 0, 1 when a person is needed, 69 when a source could not be read.",
+		.options = BIT(JSON) | BIT(SIZE) | BIT(NOW),
+		.act = cmd_list,
+	},
+	{
+		.name = "why",
+		.synopsis = "why RUN [--json]",
+		.summary = "every fact about a run, the rule that decides, when it falls due",
+		.details = "Exits 1 when nothing is known under that name.",
+		.operand = OPERAND_RUN,
+		.options = BIT(JSON),
+		.act = cmd_why,
+	},
+	{
+		.name = "pin",
+		.synopsis = "pin RUN [--reason TEXT] [--by WHO]\n"
+			    "                [--for DUR | --until TIME | --for never]",
+		.summary = "keep a run whole, whatever happens to it",
+		.details = "Without --for and --until the pin lasts [policy] pin_for. It says "
+			   "whether the\n"
+			   "run was known, and exits 1 when the run is already being taken apart.\n"
+			   "Without this program: touch ROOT/RUN.keep",
+		.operand = OPERAND_RUN,
+		.options = BIT(REASON) | BIT(BY) | BIT(FOR) | BIT(UNTIL),
+		.act = cmd_pin,
+	},
+	{
+		.name = "unpin",
+		.synopsis = "unpin RUN",
+		.summary = "end a pin, and the .keep files of that run",
+		.details = "It is success when there is none.",
+		.operand = OPERAND_RUN,
+		.act = cmd_unpin,
+	},
+	{
+		.name = "pins",
+		.synopsis = "pins [--json]",
+		.summary = "every pin, also .keep files made by hand",
+		.details = "Exits 1 when one cannot be read, 69 when a root cannot be.",
+		.options = BIT(JSON),
+		.act = cmd_pins,
+	},
+	{
+		.name = "register",
+		.synopsis = "register RUN [--worktree DIR] [--repo DIR] [--container REF]...\n"
+			    "                [--cgroup PATH]... [--scope UNIT]... [--path DIR]... "
+			    "[--pid PID]\n"
+			    "                [--branch NAME] [--ttl DUR] [--created TIME] "
+			    "[--no-container]",
+		.summary = "put a run, or more of what it owns, on record",
+		.details = "The worktree is ROOT/RUN when there is such a directory.",
+		.operand = OPERAND_RUN,
+		.options = BIT(WORKTREE) | BIT(REPO) | BIT(CONTAINER) | BIT(CGROUP) | BIT(SCOPE) |
+			   BIT(PATH) | BIT(PID) | BIT(BRANCH) | BIT(TTL) | BIT(CREATED) |
+			   BIT(NO_CONTAINER),
+		.act = cmd_register,
+	},
+	{
+		.name = "renew",
+		.synopsis = "renew RUN [--ttl DUR]",
+		.summary = "a sign of life; with --ttl the deadline is moved to now + DUR",
+		.operand = OPERAND_RUN,
+		.options = BIT(TTL),
+		.act = cmd_renew,
+	},
+	{
+		.name = "finish",
+		.synopsis = "finish RUN (--ok | --failed) [--at TIME]",
+		.summary = "record how a run ended",
+		.operand = OPERAND_RUN,
+		.options = BIT(OK) | BIT(FAILED) | BIT(AT),
+		.act = cmd_finish,
+	},
+	{
+		.name = "forget",
+		.synopsis = "forget RUN [--resource KIND=LOCATOR]",
+		.summary = "drop a record, or one resource of it; removes nothing else",
+		.details = "What it named stays where it is, and is nobody's from then on.",
+		.operand = OPERAND_RUN,
+		.options = BIT(RESOURCE),
+		.act = cmd_forget,
+	},
+	{
+		.name = "log",
+		.synopsis = "log [RUN] [--json] [--since TIME]",
+		.summary = "what was done, when and why",
+		.operand = OPERAND_MAYBE_RUN,
+		.options = BIT(JSON) | BIT(SINCE),
+		.act = cmd_log,
+	},
+	{
+		.name = "check",
+		.synopsis = "check [--new-database]",
+		.summary = "is the set-up sane: settings, roots, database, engines, cgroups",
+		.details = "A lost database is made anew on purpose only: --new-database does it, "
+			   "and\n"
+			   "reads the markers and pins beside the workspaces in again.\n"
+			   "Exits 1 when something is bad, 65 for settings or database.",
+		.options = BIT(NEW_DATABASE),
+		.act = cmd_check,
+	},
+};
+
+const struct verb *verb_default(void)
+{
+	return &verbs[0];
+}
+
+const struct verb *verb_find(const char *name)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(verbs); i++)
+		if (text_equal(verbs[i].name, name))
+			return &verbs[i];
+	return NULL;
+}
+
+enum { GUESS_MAX = 16, GUESS_DISTANCE = 2 };
+
+static size_t least(size_t a, size_t b)
+{
+	return a < b ? a : b;
+}
+
+/* Levenshtein's distance of two short words. */
+static size_t word_distance(const char *a, const char *b)
+{
+	size_t above[GUESS_MAX + 1], length = strlen(b);
+
+	for (size_t j = 0; j <= length; j++)
+		above[j] = j;
+	for (size_t i = 0; a[i]; i++) {
+		size_t diagonal = above[0];
+
+		above[0] = i + 1;
+		for (size_t j = 0; j < length; j++) {
+			size_t change = diagonal + (a[i] != b[j]);
+
+			diagonal = above[j + 1];
+			above[j + 1] = least(change, least(above[j], diagonal) + 1);
+		}
+	}
+	return above[length];
+}
+
+const char *verb_guess(const char *name)
+{
+	size_t nearest = GUESS_DISTANCE + 1;
+	const char *guess = NULL;
+
+	if (strlen(name) > GUESS_MAX)
+		return NULL;
+	for (size_t i = 1; i < ARRAY_SIZE(verbs); i++) {
+		size_t distance = word_distance(name, verbs[i].name);
+
+		if (distance < nearest && distance < strlen(verbs[i].name)) {
+			nearest = distance;
+			guess = verbs[i].name;
+		}
+	}
+	return guess;
+}
+
+static void program_help(FILE *file)
+{
+	(void)fprintf(file, "Usage: sbx-reap %s\n       sbx-reap VERB [OPTION]...\n\n",
+		verbs[0].synopsis);
+	(void)fputs("Removes what finished and abandoned runs left behind. Without a verb it "
+		    "reaps; on a\n"
+		    "terminal it shows the plan and asks first.\n\n",
+		file);
+	for (size_t i = 1; i < ARRAY_SIZE(verbs); i++)
+		(void)fprintf(file, "  %-9s %s\n", verbs[i].name, verbs[i].summary);
+	(void)fputs("\n", file);
+	options_describe(verbs[0].options | OPTIONS_COMMON, file);
+	(void)fputs(
+		"\nExits 0 done, 1 a person is needed, 2 usage, 3 plan not empty (--exit-code)\n"
+		"65 bad settings or database, 69 a source could not be read, 75 locked\n",
+		file);
+}
+
+void verb_help(const struct verb *verb, FILE *file)
+{
+	if (verb == verb_default()) {
+		program_help(file);
+		return;
+	}
+	(void)fprintf(file, "Usage: sbx-reap %s\n\n%s: %s.\n\n", verb->synopsis, verb->name,
+		verb->summary);
+	options_describe(verb->options | OPTIONS_COMMON, file);
+	if (verb->details)
+		(void)fprintf(file, "\n%s\n", verb->details);
+}

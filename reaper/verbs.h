@@ -1,0 +1,44 @@
+/*
+ * The verbs: what each is called, takes, and does. A verb's function returns an enum exit_code.
+ */
+#pragma once
+
+#include "exit_code.h"
+#include "options.h"
+
+enum operand { OPERAND_NONE, OPERAND_RUN, OPERAND_MAYBE_RUN };
+
+struct verb {
+	const char *name;     /* "" for the default one, which reaps */
+	const char *synopsis; /* what follows "sbx-reap " */
+	const char *summary;  /* one line */
+	const char *details;  /* a few lines below the options */
+	enum operand operand;
+	uint64_t options; /* OPTION_BITs; those of every verb are added by the parser */
+	enum exit_code (*act)(const struct options *options);
+};
+
+/* What every verb takes. */
+#define OPTIONS_COMMON (OPTION_BIT(CONFIG) | OPTION_BIT(HELP) | OPTION_BIT(VERSION))
+
+const struct verb *verb_default(void);
+const struct verb *verb_find(const char *name); /* or NULL */
+
+/* The name of the verb that was most likely meant, or NULL. */
+const char *verb_guess(const char *name);
+
+/* Help on one verb; on the default verb it is that of the whole program. */
+void verb_help(const struct verb *verb, FILE *file);
+
+enum exit_code cmd_reap(const struct options *options); /* also --dry-run */
+enum exit_code cmd_list(const struct options *options);
+enum exit_code cmd_why(const struct options *options);
+enum exit_code cmd_pin(const struct options *options);
+enum exit_code cmd_unpin(const struct options *options);
+enum exit_code cmd_pins(const struct options *options);
+enum exit_code cmd_register(const struct options *options);
+enum exit_code cmd_renew(const struct options *options);
+enum exit_code cmd_finish(const struct options *options);
+enum exit_code cmd_forget(const struct options *options);
+enum exit_code cmd_log(const struct options *options);
+enum exit_code cmd_check(const struct options *options);
