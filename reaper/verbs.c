@@ -7,8 +7,9 @@
 static const struct verb verbs[] = {
 	{
 		.name = "",
-		.synopsis = "[--dry-run] [--json] [--run RUN]... [--max N] [--time-budget DUR]\n"
-			    "                [--size] [--yes] [--exit-code]",
+		.synopsis = "[--dry-run] [--json] [--run RUN]... [--max N]\n"
+			    "                [--time-budget DUR] [--size] [--yes] [--exit-code] "
+			    "[--early]",
 		.summary = "removes what finished and abandoned runs left behind",
 		.options = BIT(DRY_RUN) | BIT(JSON) | BIT(RUN) | BIT(MAX) | BIT(TIME_BUDGET) |
 			   BIT(SIZE) | BIT(YES) | BIT(EXIT_CODE) | BIT(EARLY) | BIT(NOW),
@@ -185,16 +186,15 @@ static void program_help(FILE *file)
 {
 	(void)fprintf(file, "Usage: sbx-reap %s\n       sbx-reap VERB [OPTION]...\n\n",
 		verbs[0].synopsis);
-	(void)fputs("Removes what finished and abandoned runs left behind. Without a verb it "
-		    "reaps; on a\n"
-		    "terminal it shows the plan and asks first.\n\n",
+	(void)fputs("Removes what finished and abandoned runs left behind. Without a verb it\n"
+		    "reaps; on a terminal it shows the plan and asks first.\n\n",
 		file);
 	for (size_t i = 1; i < ARRAY_SIZE(verbs); i++)
 		(void)fprintf(file, "  %-9s %s\n", verbs[i].name, verbs[i].summary);
 	(void)fputs("\n", file);
 	options_describe(verbs[0].options | OPTIONS_COMMON, file);
 	(void)fputs(
-		"\nExits 0 done, 1 a person is needed, 2 usage, 3 plan not empty (--exit-code)\n"
+		"\nExits 0 done, 1 a person is needed, 2 usage, 3 plan not empty (--exit-code),\n"
 		"65 bad settings or database, 69 a source could not be read, 75 locked\n",
 		file);
 }
