@@ -1,0 +1,37 @@
+/*
+ * Settings while they are read: a scratch copy that config.c adopts only when every file was fine.
+ * Private to config*.c.
+ */
+#pragma once
+
+#include "base/error.h"
+#include "settings.h"
+
+/* A directory as configured, with the place to blame: it is judged after all files are read,
+ * because an `owner` further down counts too. */
+struct draft_root {
+	char *path;  /* absolute and clean; may be a glob */
+	char *where; /* "/etc/sbx/reap.ini:12" */
+	bool is_path_root;
+};
+
+struct draft {
+	struct settings settings;
+	struct draft_root *roots;
+	size_t root_count;
+	char *file; /* being read, escaped */
+	unsigned line;
+	uint64_t given; /* keys that this file has set, by their place in the table */
+};
+
+void draft_done(struct draft *draft);
+
+/* config_keys.c: takes one "key = value". 0, or -EINVAL with what would be right. An ini_entry. */
+int config_key_take(void *draft, const char *section, const char *key, const char *value,
+	unsigned line, struct error *error);
+
+/*
+ * config_roots.c: expands, resolves and proves every configured directory, and fills in roots,
+ * path_roots and lost_roots. 0, -EINVAL, -EPERM, with file and line.
+ */
+int config_roots_settle(struct draft *draft, struct error *error);
