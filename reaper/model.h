@@ -169,8 +169,8 @@ struct facts {
 };
 
 struct host_facts {
-	int64_t resumed_s;  /* the last boot, or the moment a pass first saw that the host had slept
-			     */
+	int64_t boot_s;     /* the last boot; 0: unknown */
+	int64_t resumed_s;  /* when a pass first saw that the host had slept; 0: it has not */
 	bool clock_stepped; /* wall and boot clock disagree by more than 5 min since the last pass
 			     */
 };

@@ -6,18 +6,39 @@
 
 #include "model.h"
 
+enum { POLICY_RULES = 8 };
+
+/* Everything that one decision rests on. */
+struct question {
+	const struct facts *facts;
+	const struct host_facts *host;
+	const struct policy_settings *settings;
+	int64_t now_s;
+};
+
 /*
- * Decides one run by rules 1 to 8, the first that holds. `work` is asked last: when everything else
- * says reap and facts->work is WORK_UNKNOWN, the answer is keep, unknown; so a caller that has not
- * looked yet asks policy_needs_work() first.
+ * Decides one run by rules 1 to 8, the first that holds. facts->work is looked at last: when
+ * everything else says reap and it is WORK_UNKNOWN, the answer is keep, unknown. So a caller that
+ * has not looked into the tree yet asks policy_needs_work() first.
  */
-struct decision policy_decide(const struct facts *facts, const struct host_facts *host,
-	const struct policy_settings *settings, int64_t now_s);
+struct decision policy_decide(const struct question *question);
 
 /* Whether the decision depends on facts->work: looking into a tree is the one expensive question.
  */
-bool policy_needs_work(const struct facts *facts, const struct host_facts *host,
-	const struct policy_settings *settings, int64_t now_s);
+bool policy_needs_work(const struct question *question);
+
+/* Whether rule 1 to 8 by itself holds, and what it says; for explanations. *ret only when it does.
+ */
+bool policy_rule(unsigned rule, const struct question *question, struct decision *ret);
+
+/* What a rule asks, in a few words: "record and world agree", "nobody pinned it". */
+const char *policy_rule_name(unsigned rule);
+
+/* The end of a run's time: its deadline and grace, and what a boot or a suspend adds. */
+int64_t policy_deadline_end_s(const struct question *question);
+
+/* Until when the last sign of life counts as life; 0 when there is none. */
+int64_t policy_lease_end_s(const struct question *question);
 
 /* One run of a plan, as far as the whole plan limits it. */
 struct plan_item {
