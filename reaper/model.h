@@ -130,6 +130,7 @@ struct resource {
 struct record {
 	const char *run;
 	int64_t generation; /* row only */
+	bool registered;    /* false: a row that a claim made for a run which nobody registered */
 	int64_t created_s, ttl_s, deadline_s, last_sign_s, finished_s;
 	enum outcome outcome;
 	bool no_container;      /* registered as never having one */

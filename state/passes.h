@@ -9,7 +9,7 @@
 struct pass_clocks {
 	int64_t wall_s, boot_ms, awake_ms; /* base/clock.h */
 	char boot_id[37];
-	int64_t resumed_s; /* last boot, or when a pass first saw that the host had slept */
+	int64_t resumed_s; /* when a pass first saw that the host had slept; 0: it has not */
 };
 
 struct pass_counts {
@@ -21,10 +21,14 @@ struct pass_counts {
 /* The clocks of the last pass that began. 1, 0 there was none. */
 int pass_last(struct store *store, struct pass_clocks *ret_clocks, struct error *error);
 
+/* The clocks of this moment; resumed_s is 0. 0 or -errno. */
+int pass_clocks_now(struct pass_clocks *ret_clocks, struct error *error);
+
 /*
- * Compares the clocks of two moments: *ret->clock_stepped when wall and boot clock went apart by
- * more than five minutes within one boot; *ret->resumed_s as described above (a gain of boot over
- * awake time of more than a minute is a suspend). Pure. `last` NULL: no pass before.
+ * Compares the clocks of two moments: when this host last booted, whether it slept since (a gain of
+ * boot over awake time of more than a minute within one boot: resumed_s is then now->wall_s,
+ * otherwise last->resumed_s is handed on while the boot is the same), and whether wall and boot
+ * clock went apart by more than five minutes within one boot. Pure. `last` NULL: no pass before.
  */
 void pass_compare(
 	const struct pass_clocks *last, const struct pass_clocks *now, struct host_facts *ret_host);

@@ -1,0 +1,351 @@
+#include "told.h"
+
+#include "base/pathname.h"
+#include "base/runid.h"
+#include "base/text.h"
+#include "os/dir.h"
+#include "state/marker.h"
+#include "state/pins.h"
+#include "state/runs.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdarg.h>
+
+void run_refuse(struct inventory *inventory, struct run *run, const char *format, ...)
+{
+	char text[sizeof(((struct error *)NULL)->text)];
+	va_list args;
+
+	if (run->facts.refused)
+		return;
+	va_start(args, format);
+	(void)vsnprintf(text, sizeof(text), format, args);
+	va_end(args);
+	run->facts.refused = true;
+	run->fault = arena_dup(&inventory->arena, text);
+}
+
+/* One directory of workspaces, while its markers are read. */
+struct root {
+	int fd;
+	const char *path;
+};
+
+static void read_marker(struct inventory *inventory, const struct world *world,
+	const struct root *root, struct run *run)
+{
+	struct error error = { 0 };
+	struct record *record;
+	int r;
+
+	if (run->marker_path) {
+		run_refuse(inventory, run, "it has two markers: %s and one in %s", run->marker_path,
+			root->path);
+		return;
+	}
+	if (runid_check(run->id, &error) < 0) {
+		run->marker_path = root->path;
+		run_refuse(inventory, run, "marker in %s: %s", root->path, error.text);
+		return;
+	}
+	r = marker_read(
+		root->fd, root->path, run->id, world->settings, &inventory->arena, &record, &error);
+	if (r == -ENOENT)
+		return;
+	run->root = run->root ? run->root : root->path;
+	run->marker_path = arena_printf(&inventory->arena, "%s/%s.sbx", root->path, run->id);
+	if (r < 0)
+		run_refuse(inventory, run, "%s", error.text);
+	else
+		run->marker = record;
+}
+
+/* The pin that keeps longer; one without an end keeps longest. */
+static struct pin *pin_longer(struct pin *a, struct pin *b)
+{
+	if (!a || !b)
+		return a ? a : b;
+	if (!a->until_s || !b->until_s)
+		return a->until_s ? b : a;
+	return a->until_s >= b->until_s ? a : b;
+}
+
+static void read_keep(struct inventory *inventory, const struct root *root, struct run *run)
+{
+	struct error error = { 0 };
+	struct pin *pin;
+	int r = keep_read(root->fd, run->id, &inventory->arena, &pin, &error);
+
+	if (r == -ENOENT)
+		return;
+	run->keep_path = arena_printf(&inventory->arena, "%s/%s.keep", root->path, run->id);
+	run->root = run->root ? run->root : root->path;
+	if (r < 0) {
+		run->facts.pin = PIN_UNREADABLE;
+		run->fault = run->fault ? run->fault : arena_dup(&inventory->arena, error.text);
+	} else if (!pin->until_s || pin->until_s > inventory->now_s) {
+		run->pin = pin_longer(run->pin, pin);
+	}
+}
+
+/* Reads what one name in a root tells, if it is a marker or a pin. */
+static void read_name(struct inventory *inventory, const struct world *world,
+	const struct root *root, const char *name)
+{
+	bool marker = text_ends(name, ".sbx"), keep = text_ends(name, ".keep");
+	char *id CLEANUP(mem_done) = NULL;
+
+	if ((!marker && !keep) || name[0] == '.')
+		return;
+	id = mem_dup(name);
+	*strrchr(id, '.') = 0;
+	if (marker)
+		read_marker(inventory, world, root, inventory_run(inventory, id));
+	else if (runid_valid(id))
+		read_keep(inventory, root, inventory_run(inventory, id));
+}
+
+static int read_all_names(struct inventory *inventory, const struct world *world,
+	const struct root *root, struct error *error)
+{
+	int fd = fcntl(root->fd, F_DUPFD_CLOEXEC, 0);
+	DIR *dir = fd < 0 ? NULL : fdopendir(fd);
+	struct dirent *entry;
+	int r = 0;
+
+	if (!dir)
+		return error_set(error, errno, "read root %s", root->path);
+	rewinddir(dir);
+	while ((errno = 0, entry = readdir(dir)))
+		read_name(inventory, world, root, entry->d_name);
+	if (errno)
+		r = error_set(error, errno, "read root %s", root->path);
+	(void)closedir(dir);
+	return r;
+}
+
+static void read_root(
+	struct inventory *inventory, const struct world *world, const char *path, const char *only)
+{
+	struct error error = { 0 };
+	struct root root = { .path = path };
+	int fd CLEANUP(fd_done) = root.fd = dir_open(path, &error);
+
+	if (fd >= 0 && only) {
+		struct run *run = inventory_run(inventory, only);
+
+		read_marker(inventory, world, &root, run);
+		read_keep(inventory, &root, run);
+	} else if (fd >= 0) {
+		(void)read_all_names(inventory, world, &root, &error);
+	}
+	inventory_add_source(inventory, "markers", path, error.code ? TRI_NO : TRI_YES,
+		error.code ? error.text : NULL);
+}
+
+static int read_store(struct inventory *inventory, const struct world *world, const char *only,
+	struct error *error)
+{
+	int r = 0;
+
+	if (world->store) {
+		r = runs_load(world->store, inventory, only, error);
+		if (r >= 0)
+			r = pins_load(world->store, inventory, error);
+		if (r >= 0)
+			r = runs_load_sightings(world->store, inventory, error);
+	}
+	inventory_add_source(inventory, "store", world->settings->database,
+		r < 0 ? TRI_NO : TRI_YES, r < 0 ? error->text : NULL);
+	return r;
+}
+
+/* "/srv/git/app" and "/srv/git/app/.git" are the same repository. */
+static bool same_repository(const char *a, const char *b)
+{
+	uint64_t dev_a, ino_a, dev_b, ino_b;
+	char *clean_a CLEANUP(mem_done) = mem_dup(a), *clean_b CLEANUP(mem_done) = mem_dup(b);
+
+	if (text_ends(clean_a, "/.git"))
+		clean_a[strlen(clean_a) - strlen("/.git")] = 0;
+	if (text_ends(clean_b, "/.git"))
+		clean_b[strlen(clean_b) - strlen("/.git")] = 0;
+	if (text_equal(clean_a, clean_b))
+		return true;
+	return dir_identity(clean_a, &dev_a, &ino_a, NULL) == 0 &&
+	       dir_identity(clean_b, &dev_b, &ino_b, NULL) == 0 && dev_a == dev_b && ino_a == ino_b;
+}
+
+static const struct resource *record_tree(const struct record *record)
+{
+	for (size_t i = 0; record && i < record->resource_count; i++)
+		if (record->resources[i].kind == KIND_WORKTREE)
+			return &record->resources[i];
+	return NULL;
+}
+
+/* Row and marker must speak of the same tree and repository. */
+static void check_agreement(struct inventory *inventory, struct run *run)
+{
+	const struct resource *row = record_tree(run->row), *marker = record_tree(run->marker);
+
+	if (!row || !marker)
+		return;
+	if (!text_equal(row->locator, marker->locator))
+		run_refuse(inventory, run, "its row says worktree %s, its marker %s says %s",
+			row->locator, run->marker_path, marker->locator);
+	else if (row->repo && marker->repo && !same_repository(row->repo, marker->repo))
+		run_refuse(inventory, run, "its row says repository %s, its marker %s says %s",
+			row->repo, run->marker_path, marker->repo);
+}
+
+static void add_record(struct inventory *inventory, struct run *run, const struct record *record)
+{
+	bool other = run->row && run->marker && record == run->marker && record_tree(run->row);
+
+	for (size_t i = 0; record && i < record->resource_count; i++) {
+		struct resource resource = record->resources[i];
+
+		/* What the row knows of tree and branch is more exact; a marker repeats it. */
+		if (other && resource.repo && record_tree(run->row)->repo)
+			resource.repo = NULL;
+		(void)run_add_resource(inventory, run, &resource);
+	}
+}
+
+static int64_t later(int64_t a, int64_t b)
+{
+	return a > b ? a : b;
+}
+
+static int64_t keep_of(const struct policy_settings *settings, enum outcome outcome)
+{
+	return outcome == OUTCOME_OK ? settings->keep_ok_s : settings->keep_failed_s;
+}
+
+/* The end of a run is an end only when every record says so; of two, the one that keeps longer. */
+static void join_end(struct facts *facts, const struct policy_settings *settings,
+	const struct record *row, const struct record *marker)
+{
+	if ((row && !row->finished_s) || (marker && !marker->finished_s))
+		return;
+	facts->finished_s = later(row ? row->finished_s : 0, marker ? marker->finished_s : 0);
+	facts->outcome = row ? row->outcome : marker->outcome;
+	if (row && marker && keep_of(settings, marker->outcome) > keep_of(settings, row->outcome))
+		facts->outcome = marker->outcome;
+}
+
+static void join_times(
+	struct facts *facts, const struct policy_settings *settings, const struct record *record)
+{
+	int64_t ttl_s, deadline_s;
+
+	if (!record)
+		return;
+	ttl_s = record->ttl_s ? record->ttl_s : settings->ttl_s;
+	deadline_s = record->deadline_s ? record->deadline_s : record->created_s + ttl_s;
+	facts->created_s = later(facts->created_s, record->created_s);
+	facts->deadline_s = later(facts->deadline_s, deadline_s);
+	facts->last_sign_s =
+		later(facts->last_sign_s, later(record->last_sign_s, record->created_s));
+}
+
+static void join_run(
+	struct inventory *inventory, struct run *run, const struct policy_settings *settings)
+{
+	const struct record *row = run->row && run->row->registered ? run->row : NULL;
+	struct facts *facts = &run->facts;
+
+	facts->recorded = row || run->marker;
+	facts->claim = run->row ? run->row->claim : CLAIM_NONE;
+	if (run->pin)
+		facts->pin = PIN_HELD;
+	check_agreement(inventory, run);
+	add_record(inventory, run, run->row);
+	add_record(inventory, run, run->marker);
+	join_times(facts, settings, row);
+	join_times(facts, settings, run->marker);
+	if (facts->recorded)
+		join_end(facts, settings, row, run->marker);
+	for (size_t i = 0; i < run->resource_count; i++) {
+		run->resources[i].generation = run->row ? run->row->generation : 0;
+		run->resources[i].span_from_s = facts->created_s;
+		run->resources[i].span_to_s = facts->finished_s;
+	}
+}
+
+/* A tree or path that a run claims for itself. */
+struct place {
+	struct run *run;
+	const char *path;
+};
+
+static int place_compare(const void *a, const void *b)
+{
+	return strcmp(((const struct place *)a)->path, ((const struct place *)b)->path);
+}
+
+static bool place_told(const struct resource *resource)
+{
+	return (resource->kind == KIND_WORKTREE || resource->kind == KIND_PATH) &&
+	       (resource->proof & (PROOF_ROW | PROOF_MARKER));
+}
+
+static void check_two_places(
+	struct inventory *inventory, const struct place *outer, const struct place *inner)
+{
+	run_refuse(inventory, outer->run, "run %s claims %s too, which is or lies in its %s",
+		inner->run->id, inner->path, outer->path);
+	run_refuse(inventory, inner->run, "its %s is or lies in %s, which run %s claims too",
+		inner->path, outer->path, outer->run->id);
+}
+
+/*
+ * Two records for one tree, or for a tree within another's: neither goes. Sorted by path, what lies
+ * below a path follows it before anything else that does not begin with it.
+ */
+static void check_places(struct inventory *inventory)
+{
+	size_t count = 0, room = 0;
+	struct place *places CLEANUP(mem_done) = NULL;
+
+	for (size_t i = 0; i < inventory->run_count; i++)
+		room += inventory->runs[i]->resource_count;
+	places = mem_grow(NULL, room, sizeof(*places));
+	for (size_t i = 0; i < inventory->run_count; i++) {
+		struct run *run = inventory->runs[i];
+
+		for (size_t j = 0; j < run->resource_count; j++)
+			if (place_told(&run->resources[j]))
+				places[count++] = (struct place){ run, run->resources[j].locator };
+	}
+	qsort(places, count, sizeof(*places), place_compare);
+	for (size_t i = 0; i < count; i++)
+		for (size_t j = i + 1; j < count && text_starts(places[j].path, places[i].path);
+			j++)
+			if (places[i].run != places[j].run &&
+				(text_equal(places[i].path, places[j].path) ||
+					pathname_below(places[j].path, places[i].path)))
+				check_two_places(inventory, &places[i], &places[j]);
+}
+
+int told_load(struct inventory *inventory, const struct world *world, const char *only,
+	struct error *error)
+{
+	const struct settings *settings = world->settings;
+	int r = read_store(inventory, world, only, error);
+
+	if (r < 0)
+		return r;
+	for (size_t i = 0; i < settings->roots.count; i++)
+		read_root(inventory, world, settings->roots.items[i], only);
+	for (size_t i = 0; i < settings->lost_roots.count; i++)
+		inventory_add_source(inventory, "markers", settings->lost_roots.items[i], TRI_NO,
+			"this root does not exist or cannot be opened");
+	for (size_t i = 0; i < inventory->run_count; i++)
+		join_run(inventory, inventory->runs[i], &settings->policy);
+	check_places(inventory);
+	return 0;
+}
