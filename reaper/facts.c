@@ -1,0 +1,159 @@
+#include "facts.h"
+
+#include "base/text.h"
+#include "liveness.h"
+#include "told.h"
+
+bool resource_proven(const struct resource *resource)
+{
+	return resource->proof != PROOF_NONE;
+}
+
+bool resource_kept(const struct resource *resource)
+{
+	return resource->kind == KIND_BRANCH && resource->note &&
+	       text_starts(resource->note, "kept: ");
+}
+
+bool resource_left(const struct resource *resource)
+{
+	if (resource_kept(resource))
+		return false;
+	return resource->present != TRI_NO || resource->record || resource->set_aside;
+}
+
+static bool kind_of_tree(enum kind kind)
+{
+	return kind == KIND_WORKTREE || kind == KIND_BRANCH;
+}
+
+static const struct source *failed_source(const struct inventory *inventory, const char *name)
+{
+	for (size_t i = 0; i < inventory->source_count; i++)
+		if (inventory->sources[i].ok == TRI_NO &&
+			text_equal(inventory->sources[i].name, name))
+			return &inventory->sources[i];
+	return NULL;
+}
+
+static void run_blind(struct inventory *inventory, struct run *run, const char *what,
+	const char *where, const char *why)
+{
+	run->facts.blind = true;
+	if (!run->fault)
+		run->fault = arena_printf(&inventory->arena, "%s%s%s: %s", what, where ? " " : "",
+			where ? where : "", why ? why : "it cannot be told");
+}
+
+/* Containers that nobody told us of may exist where an engine does not answer. */
+static bool containers_matter(const struct run *run)
+{
+	const struct record *row = run->row;
+
+	if ((row && row->no_container) || (!row && run->marker && run->marker->no_container))
+		return false;
+	return !(row && run->facts.finished_s && row->engine_clear_s >= run->facts.finished_s);
+}
+
+static void derive_blindness(struct inventory *inventory, struct run *run)
+{
+	const struct source *engine = failed_source(inventory, "containers");
+	const struct source *processes = failed_source(inventory, "processes");
+	bool tree = false;
+
+	for (size_t i = 0; i < run->resource_count; i++) {
+		const struct resource *resource = &run->resources[i];
+
+		if (!resource_proven(resource))
+			continue;
+		if (resource->present == TRI_UNKNOWN)
+			run_blind(inventory, run, kind_name(resource->kind), resource->locator,
+				resource->note);
+		tree |= (resource->kind == KIND_WORKTREE || resource->kind == KIND_PATH) &&
+			resource->present == TRI_YES;
+	}
+	if (engine && containers_matter(run))
+		run_blind(inventory, run, "containers at", engine->at, engine->error);
+	if (processes && tree)
+		run_blind(inventory, run, "processes in its tree", NULL, processes->error);
+}
+
+static void derive_contradictions(struct inventory *inventory, struct run *run)
+{
+	for (size_t i = 0; i < run->resource_count; i++) {
+		const struct resource *resource = &run->resources[i];
+
+		if (resource_proven(resource) && resource->contradicts)
+			run_refuse(inventory, run, "%s %s: %s", kind_name(resource->kind),
+				resource->locator,
+				resource->note ? resource->note : "it is not what was registered");
+	}
+}
+
+/*
+ * What lies in the trash proves a begun claim, also when the row was lost; but not for a later run
+ * of the same name. Generations never repeat and grow with the wall clock (state/runs.h), so a
+ * marker made after an entry's generation is a later run's.
+ */
+static bool trash_is_of(const struct run *run, const struct resource *trash)
+{
+	if (run->row)
+		return run->row->generation == trash->generation;
+	return !run->marker || run->marker->created_s <= trash->generation;
+}
+
+static void derive_rest(struct inventory *inventory, struct run *run)
+{
+	for (size_t i = 0; i < run->resource_count; i++) {
+		const struct resource *resource = &run->resources[i];
+
+		if (!resource_proven(resource))
+			continue;
+		run->facts.proven = true;
+		if (resource->lock == LOCK_HELD) {
+			run->facts.locked = true;
+			run->fault =
+				run->fault
+					? run->fault
+					: arena_printf(&inventory->arena, "git worktree lock: %s",
+						  resource->note ? resource->note : "no text");
+		}
+		if (resource->proof & PROOF_TRASH && trash_is_of(run, resource))
+			run->facts.claim = CLAIM_BEGUN_REAP;
+		if (!kind_of_tree(resource->kind) && resource_left(resource))
+			run->facts.others_present = true;
+		if (resource->set_aside)
+			run->facts.others_present = true;
+	}
+}
+
+/* Where the age of a run comes from, and since when it counts. */
+static void derive_age(struct run *run)
+{
+	const struct facts *facts = &run->facts;
+
+	if (run->row && run->row->registered) {
+		run->age_from = run->row->created_s == facts->created_s ? "row" : "marker";
+		run->age_since_s = facts->created_s;
+	} else if (run->marker) {
+		run->age_from = "marker";
+		run->age_since_s = facts->created_s;
+	} else {
+		run->age_from = "first seen";
+		run->age_since_s = facts->first_seen_s;
+	}
+	run->active_s = facts->last_sign_s ? facts->last_sign_s : run->age_since_s;
+}
+
+void facts_derive(struct inventory *inventory, struct run *run, const struct settings *settings)
+{
+	run->facts.proven = run->facts.recorded;
+	if (!run->facts.first_seen_s)
+		run->facts.first_seen_s = run->facts.recorded ? 0 : inventory->now_s;
+	derive_contradictions(inventory, run);
+	derive_rest(inventory, run);
+	liveness_judge(inventory, run, &settings->policy);
+	if (run->facts.proven)
+		derive_blindness(inventory, run);
+	derive_age(run);
+}
