@@ -1,0 +1,199 @@
+#include "inventory.h"
+
+#include "base/clock.h"
+#include "base/pathname.h"
+#include "base/text.h"
+#include "facts.h"
+#include "os/dir.h"
+#include "os/processes.h"
+#include "os/rmtree.h"
+#include "policy.h"
+#include "state/passes.h"
+#include "told.h"
+
+#include <errno.h>
+
+/* How long measuring one tree may take; a tree that is not measured by then has no size. */
+enum { SIZE_LIMIT_MS = 60 * 1000 };
+
+static void probe_resource(
+	struct inventory *inventory, const struct world *world, struct resource *resource)
+{
+	const struct backend *backend = backend_of(resource->kind);
+
+	if (backend && resource_proven(resource))
+		backend->probe(world_state(world, backend), resource, &inventory->arena);
+}
+
+void inventory_probe(struct inventory *inventory, const struct world *world, struct run *run)
+{
+	for (size_t i = 0; i < run->resource_count; i++)
+		probe_resource(inventory, world, &run->resources[i]);
+}
+
+static const char *root_of(const struct settings *settings, const struct run *run)
+{
+	for (size_t i = 0; i < run->resource_count; i++)
+		for (size_t j = 0; j < settings->roots.count; j++)
+			if (run->resources[i].kind == KIND_WORKTREE &&
+				pathname_below(run->resources[i].locator, settings->roots.items[j]))
+				return settings->roots.items[j];
+	return NULL;
+}
+
+static void see(struct inventory *inventory, const struct world *world, const char *only)
+{
+	for (size_t i = 0; i < BACKEND_COUNT; i++)
+		if (backends[i]->discover)
+			backends[i]->discover(world->states[i], inventory, only);
+	for (size_t i = 0; i < inventory->run_count; i++)
+		inventory_probe(inventory, world, inventory->runs[i]);
+}
+
+static bool listed(const struct text_list *list, const char *id)
+{
+	for (size_t i = 0; list && i < list->count; i++)
+		if (text_equal(list->items[i], id))
+			return true;
+	return false;
+}
+
+/* The worse of two: what cannot be told is worst, then what is unsaved. */
+static enum work work_worse(enum work a, enum work b)
+{
+	static const int badness[] = {
+		[WORK_NONE] = 0,
+		[WORK_CLEAN] = 1,
+		[WORK_UNPUSHED] = 2,
+		[WORK_DIRTY] = 3,
+		[WORK_UNKNOWN] = 4,
+	};
+
+	return badness[a] >= badness[b] ? a : b;
+}
+
+enum work inventory_ask_work(struct inventory *inventory, const struct world *world,
+	const struct run *run, const char **ret_note)
+{
+	void *state = world_state(world, &worktree_backend);
+	enum work worst = WORK_NONE;
+
+	*ret_note = NULL;
+	for (size_t i = 0; i < run->resource_count; i++) {
+		const char *note = NULL;
+		enum work work;
+
+		if (run->resources[i].kind != KIND_WORKTREE ||
+			!resource_proven(&run->resources[i]) || run->resources[i].present == TRI_NO)
+			continue;
+		work = worktree_backend.work(state, &run->resources[i], &inventory->arena, &note);
+		if (work_worse(work, worst) == work) {
+			worst = work;
+			*ret_note = note;
+		}
+	}
+	return worst;
+}
+
+static bool has_tree(const struct run *run)
+{
+	for (size_t i = 0; i < run->resource_count; i++)
+		if (run->resources[i].kind == KIND_WORKTREE && run->resources[i].present != TRI_NO)
+			return true;
+	return false;
+}
+
+static void decide(struct inventory *inventory, const struct world *world, struct run *run,
+	const struct inventory_request *request)
+{
+	const struct question question = {
+		.facts = &run->facts,
+		.host = &inventory->host,
+		.settings = &world->settings->policy,
+		.now_s = inventory->now_s,
+	};
+
+	facts_derive(inventory, run, world->settings);
+	run->facts.requested = listed(request->early, run->id);
+	run->facts.work = has_tree(run) ? WORK_UNKNOWN : WORK_NONE;
+	if (text_equal(request->explain, run->id) ||
+		(request->work == WORK_WHERE_IT_DECIDES && policy_needs_work(&question)))
+		run->facts.work = inventory_ask_work(inventory, world, run, &run->work_note);
+	run->decision = policy_decide(&question);
+}
+
+static int64_t measure(const char *path)
+{
+	char *parent CLEANUP(mem_done) = pathname_parent(path);
+	int fd CLEANUP(fd_done) = dir_open(parent, NULL);
+	int64_t bytes;
+
+	if (fd < 0 ||
+		treesize(fd, pathname_last(path), deadline_in_ms(SIZE_LIMIT_MS), &bytes, NULL) < 0)
+		return -1;
+	return bytes;
+}
+
+static void measure_run(struct run *run)
+{
+	for (size_t i = 0; i < run->resource_count; i++) {
+		struct resource *resource = &run->resources[i];
+		const char *path = resource->set_aside ? resource->set_aside : resource->locator;
+
+		if (resource->kind != KIND_WORKTREE && resource->kind != KIND_PATH)
+			continue;
+		if (resource->present != TRI_YES && !resource->set_aside)
+			continue;
+		resource->bytes = measure(path);
+		if (resource->bytes >= 0)
+			run->bytes = (run->bytes < 0 ? 0 : run->bytes) + resource->bytes;
+	}
+}
+
+static int look_at_clocks(struct inventory *inventory, const struct world *world,
+	const struct inventory_request *request, struct error *error)
+{
+	struct pass_clocks now, last;
+	int r;
+
+	inventory->now_s = request->now_s ? request->now_s : clock_wall_s();
+	if (request->now_s)
+		return 0; /* a forecast: no clock ran until then */
+	r = pass_clocks_now(&now, error);
+	if (r < 0)
+		return r;
+	r = world->store ? pass_last(world->store, &last, error) : 0;
+	if (r < 0)
+		return r;
+	pass_compare(r > 0 ? &last : NULL, &now, &inventory->host);
+	return 0;
+}
+
+static int run_order(const void *a, const void *b)
+{
+	return strcmp((*(struct run *const *)a)->id, (*(struct run *const *)b)->id);
+}
+
+int inventory_gather(struct inventory *inventory, const struct world *world,
+	const struct inventory_request *request, struct error *error)
+{
+	int r = look_at_clocks(inventory, world, request, error);
+
+	if (r < 0)
+		return r;
+	r = told_load(inventory, world, request->only, error);
+	if (r < 0)
+		return r;
+	see(inventory, world, request->only);
+	if (inventory->run_count)
+		qsort(inventory->runs, inventory->run_count, sizeof(*inventory->runs), run_order);
+	for (size_t i = 0; i < inventory->run_count; i++) {
+		struct run *run = inventory->runs[i];
+
+		run->root = run->root ? run->root : root_of(world->settings, run);
+		decide(inventory, world, run, request);
+		if (request->size == SIZE_MEASURE || text_equal(request->explain, run->id))
+			measure_run(run);
+	}
+	return 0;
+}

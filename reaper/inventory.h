@@ -1,0 +1,36 @@
+/*
+ * Joins what was told with what is seen, run by run, and lets the policy say what follows. Changes
+ * nothing: the same code serves a dry run and a real one.
+ */
+#pragma once
+
+#include "base/error.h"
+#include "world.h"
+
+enum size_wish { SIZE_SKIP, SIZE_MEASURE };
+enum work_wish { WORK_WHERE_IT_DECIDES, WORK_LEAVE };
+
+struct inventory_request {
+	const char *only; /* one run; NULL: all */
+	const struct text_list
+		*early; /* runs that a person asked for with --run … --early; NULL: none */
+	int64_t now_s;  /* the moment to decide for; 0: now */
+	enum size_wish size;
+	enum work_wish work;
+	const char *
+		explain; /* the run of which everything is asked, also what decides nothing; NULL */
+};
+
+/*
+ * Gathers into an empty inventory, decides every run and sorts the runs by identifier. 0; -errno
+ * when the database failed (then nothing may be decided). inventory_done is right in any case.
+ */
+int inventory_gather(struct inventory *inventory, const struct world *world,
+	const struct inventory_request *request, struct error *error);
+
+/* Asks again, for one run, what its trees hold that is saved nowhere else. */
+enum work inventory_ask_work(struct inventory *inventory, const struct world *world,
+	const struct run *run, const char **ret_note);
+
+/* Looks at every resource of a run again. */
+void inventory_probe(struct inventory *inventory, const struct world *world, struct run *run);
