@@ -1,0 +1,26 @@
+/*
+ * The plan is data: which runs would be acted on, in which order. A dry run ends here.
+ */
+#pragma once
+
+#include "model.h"
+
+struct plan_wish {
+	const struct text_list *only; /* --run; empty: all */
+	int64_t max_runs;             /* 0: no limit */
+};
+
+struct plan {
+	struct run **due; /* stop and reap, in the order of work; borrowed from the inventory */
+	size_t count;
+};
+
+/*
+ * Limits the decisions of the inventory by the wish (rules 9 to 11) and lists what remains due:
+ * what was begun first, then by how long it has been due. The caller frees with plan_done.
+ */
+void plan_make(struct plan *ret_plan, struct inventory *inventory, const struct plan_wish *wish);
+void plan_done(struct plan *plan);
+
+/* Marks a due run as kept for the next pass; for those that the time budget does not reach. */
+void plan_defer(struct run *run);
