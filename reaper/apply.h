@@ -1,0 +1,32 @@
+/*
+ * Does what the plan says, one run at a time: claims it, proves the facts again, begins, and takes
+ * it apart step by step. The only part of the program that changes the world of a run.
+ *
+ * MUST 1  A run is claimed before its facts are proved again, and what is acted on is only what
+ * that second look showed; when it decides otherwise than the plan, the run is kept as `changed`.
+ * MUST 2  The claim is begun, in one transaction that sees every pin, before the first step that
+ * cannot be taken back. MUST 3  No transaction is open while anything is stopped or removed. MUST 4
+ * What runs is dead before the tree is asked for unsaved work, and that is asked before anything
+ * that cannot be made again goes. MUST 5  A container is verified absent before the tree it may
+ * have bound goes; a failed step that the tree's safety rests on ends the run's steps. MUST 6  A
+ * .keep that appears between two steps ends the run's steps. MUST 7  Only resources with proof are
+ * touched. MUST 8  The row goes last, when a look at the world shows that nothing is left.
+ */
+#pragma once
+
+#include "plan.h"
+#include "world.h"
+
+struct application {
+	const struct world *world;
+	const char *pass;
+	int64_t deadline_ms; /* of the whole pass, boot clock */
+};
+
+/*
+ * Applies the decision of one due run: sets its result, error and bytes_freed, and its decision
+ * when that changed. Errors of one run never end a pass: 0, or -errno when the database failed,
+ * after which nothing more may be begun.
+ */
+int apply_run(const struct application *application, struct run *run, struct arena *arena,
+	struct error *error);
