@@ -1,0 +1,102 @@
+#include "report.h"
+
+#include "base/text.h"
+
+const char *report_state(const struct run *run)
+{
+	if (run->facts.claim != CLAIM_NONE)
+		return "claimed";
+	if (!run->facts.recorded)
+		return "unregistered";
+	return run->facts.finished_s ? "finished" : "active";
+}
+
+bool reason_needs_person(enum reason reason)
+{
+	switch (reason) {
+	case REASON_REFUSED:
+	case REASON_PIN_UNKNOWN:
+	case REASON_CLOCK:
+	case REASON_UNSAVED_WORK:
+	case REASON_BRAKE:
+	case REASON_HELD:
+	case REASON_BACKOFF:
+		return true;
+	case REASON_PINNED:
+	case REASON_LOCKED:
+	case REASON_LIVE:
+	case REASON_RETAINED:
+	case REASON_UNKNOWN:
+	case REASON_FOREIGN:
+	case REASON_CHANGED:
+	case REASON_FILTERED:
+	case REASON_DEFERRED:
+	case REASON_OVER_DEADLINE:
+	case REASON_FINISHED_OK:
+	case REASON_FINISHED_FAILED:
+	case REASON_ABANDONED:
+	case REASON_ORPHAN:
+	case REASON_PRESSURE:
+	case REASON_REQUESTED:
+	case REASON_RESUMED:
+	case REASON_COUNT:
+		break;
+	}
+	return false;
+}
+
+struct report_totals report_count(const struct report *report)
+{
+	struct report_totals totals = { .runs = report->inventory->run_count };
+
+	for (size_t i = 0; i < report->inventory->run_count; i++) {
+		const struct run *run = report->inventory->runs[i];
+
+		totals.keep += run->decision.verdict == VERDICT_KEEP;
+		totals.stop += run->decision.verdict == VERDICT_STOP;
+		totals.reap += run->decision.verdict == VERDICT_REAP;
+		totals.reaped += run->result == RESULT_REAPED;
+		totals.partial += run->result == RESULT_PARTIAL;
+		totals.failed += run->result == RESULT_FAILED;
+		totals.bytes_freed += run->bytes_freed;
+	}
+	return totals;
+}
+
+/* Whether unsaved work will keep the tree of a run whose other things go. */
+static bool will_be_partial(const struct run *run)
+{
+	return run->decision.verdict == VERDICT_REAP &&
+	       (run->facts.work == WORK_DIRTY || run->facts.work == WORK_UNPUSHED);
+}
+
+static enum exit_code run_exit_code(const struct report *report, const struct run *run)
+{
+	if (run->result == RESULT_FAILED || run->result == RESULT_PARTIAL)
+		return EXIT_ATTENTION;
+	if (run->decision.verdict == VERDICT_KEEP && reason_needs_person(run->decision.reason))
+		return EXIT_ATTENTION;
+	if (report->kind == REPORT_PLAN && will_be_partial(run))
+		return EXIT_ATTENTION;
+	return run->decision.reason == REASON_UNKNOWN ? EXIT_BLIND : EXIT_DONE;
+}
+
+/* A root or the database that cannot be read hides runs altogether, so nobody sees them undecided.
+ */
+static bool hides_runs(const struct source *source)
+{
+	return source->ok == TRI_NO &&
+	       (text_equal(source->name, "markers") || text_equal(source->name, "store"));
+}
+
+enum exit_code report_exit_code(const struct report *report)
+{
+	enum exit_code code = EXIT_DONE;
+
+	for (size_t i = 0; i < report->inventory->run_count; i++)
+		code = exit_code_worse(code, run_exit_code(report, report->inventory->runs[i]));
+	for (size_t i = 0; i < report->inventory->source_count; i++)
+		if (hides_runs(&report->inventory->sources[i]))
+			code = exit_code_worse(code, EXIT_BLIND);
+	return code;
+}

@@ -1,0 +1,145 @@
+#include "report.h"
+
+#include "base/json_out.h"
+
+/* Whether something was ok; not configured is null. */
+static void json_ok(struct json_out *json, const char *key, enum tri value)
+{
+	if (value == TRI_UNKNOWN)
+		json_null(json, key);
+	else
+		json_bool(json, key, value == TRI_YES);
+}
+
+static void json_sources(struct json_out *json, const struct inventory *inventory)
+{
+	json_array(json, "sources");
+	for (size_t i = 0; i < inventory->source_count; i++) {
+		const struct source *source = &inventory->sources[i];
+
+		json_object(json, NULL);
+		json_text(json, "name", source->name);
+		json_bytes(json, "at", source->at);
+		json_ok(json, "ok", source->ok);
+		json_bytes(json, "error", source->error);
+		json_object_end(json);
+	}
+	json_array_end(json);
+}
+
+static void json_pin(struct json_out *json, const struct pin *pin)
+{
+	if (!pin) {
+		json_null(json, "pin");
+		return;
+	}
+	json_object(json, "pin");
+	json_bytes(json, "by", pin->by);
+	json_bytes(json, "reason", pin->reason);
+	json_moment(json, "since", pin->since_s);
+	json_moment(json, "until", pin->until_s);
+	json_object_end(json);
+}
+
+static void json_resources(struct json_out *json, const struct run *run)
+{
+	static const char *const proofs[] = { "row", "marker", "label", "adopted", "trash" };
+
+	json_array(json, "resources");
+	for (size_t i = 0; i < run->resource_count; i++) {
+		const struct resource *resource = &run->resources[i];
+
+		json_object(json, NULL);
+		json_text(json, "kind", kind_name(resource->kind));
+		json_bytes(json, "locator", resource->locator);
+		json_text(json, "present", tri_name(resource->present));
+		json_array(json, "proof");
+		for (size_t bit = 0; bit < ARRAY_SIZE(proofs); bit++)
+			if (resource->proof & 1U << bit)
+				json_text(json, NULL, proofs[bit]);
+		json_array_end(json);
+		json_bytes(json, "note", resource->note);
+		json_object_end(json);
+	}
+	json_array_end(json);
+}
+
+static void json_ages(struct json_out *json, const struct report *report, const struct run *run)
+{
+	int64_t now_s = report->inventory->now_s;
+
+	json_moment(json, "created", run->facts.created_s);
+	if (run->age_since_s) {
+		json_int(json, "age_s", now_s - run->age_since_s);
+		json_int(json, "active_s", now_s - run->active_s);
+	} else {
+		json_null(json, "age_s");
+		json_null(json, "active_s");
+	}
+	json_text(json, "age_from", run->age_from);
+}
+
+void report_json_run(struct json_out *json, const struct report *report, const struct run *run)
+{
+	json_object(json, NULL);
+	json_bytes(json, "run", run->id);
+	json_text(json, "state", report_state(run));
+	json_text(json, "outcome", outcome_name(run->facts.outcome));
+	json_ages(json, report, run);
+	json_text(json, "verdict", verdict_name(run->decision.verdict));
+	json_text(json, "reason", reason_name(run->decision.reason));
+	json_moment(json, "due", run->decision.due_s);
+	json_text(json, "live", tri_name(run->facts.live));
+	json_text(json, "work", work_name(run->facts.work));
+	json_pin(json, run->pin);
+	if (run->bytes >= 0)
+		json_int(json, "bytes", run->bytes);
+	else
+		json_null(json, "bytes");
+	json_resources(json, run);
+	json_text(json, "result", result_name(run->result));
+	json_bytes(json, "error", run->error ? run->error : run->fault);
+}
+
+static void json_totals(struct json_out *json, const struct report *report)
+{
+	struct report_totals totals = report_count(report);
+
+	json_object(json, "totals");
+	json_int(json, "runs", (int64_t)totals.runs);
+	json_int(json, "keep", (int64_t)totals.keep);
+	json_int(json, "stop", (int64_t)totals.stop);
+	json_int(json, "reap", (int64_t)totals.reap);
+	json_int(json, "reaped", (int64_t)totals.reaped);
+	json_int(json, "partial", (int64_t)totals.partial);
+	json_int(json, "failed", (int64_t)totals.failed);
+	json_int(json, "bytes_freed", totals.bytes_freed);
+	json_double(json, "seconds", (double)report->took_ms / 1000.0);
+	json_object_end(json);
+}
+
+void report_json(const struct report *report, FILE *file)
+{
+	struct json_out json = { .file = file };
+	char host[256] = "";
+
+	if (gethostname(host, sizeof(host) - 1) < 0)
+		host[0] = 0;
+	json_object(&json, NULL);
+	json_int(&json, "schema", 1);
+	json_text(&json, "pass", report->pass);
+	json_bytes(&json, "host", host);
+	json_moment(&json, "now", report->inventory->now_s);
+	json_bool(&json, "dry_run", report->kind == REPORT_PLAN);
+	json_sources(&json, report->inventory);
+	json_array(&json, "runs");
+	for (size_t i = 0; i < report->inventory->run_count; i++) {
+		report_json_run(&json, report, report->inventory->runs[i]);
+		json_object_end(&json);
+	}
+	json_array_end(&json);
+	json_null(&json, "hold");
+	json_null(&json, "brake");
+	json_totals(&json, report);
+	json_object_end(&json);
+}
