@@ -1,0 +1,71 @@
+/*
+ * list, and --dry-run: the plan, read only. Nothing here includes what can remove.
+ */
+#include "base/clock.h"
+#include "complain.h"
+#include "inventory.h"
+#include "pass_id.h"
+#include "plan.h"
+#include "report.h"
+#include "session.h"
+#include "verbs.h"
+
+#include <errno.h>
+
+static int list_plan(const struct options *options, const struct session *session,
+	struct inventory *inventory, struct plan *plan, struct error *error)
+{
+	const struct inventory_request request = {
+		.early = options->early ? &options->runs : NULL,
+		.now_s = options->now_s,
+		.size = options->size ? SIZE_MEASURE : SIZE_SKIP,
+	};
+	const struct plan_wish wish = {
+		.only = &options->runs,
+		.max_runs = options->max >= 0 ? options->max : session->settings.limits.max_runs,
+	};
+	int r = inventory_gather(inventory, &session->world, &request, error);
+
+	if (r < 0)
+		return r;
+	plan_make(plan, inventory, &wish);
+	return 0;
+}
+
+static enum exit_code list_report(
+	const struct options *options, const struct report *report, const struct plan *plan)
+{
+	enum exit_code code = report_exit_code(report);
+
+	if (options->json)
+		report_json(report, stdout);
+	else
+		report_table(report, stdout);
+	return options->exit_code && plan->count ? exit_code_worse(code, EXIT_DUE) : code;
+}
+
+enum exit_code cmd_list(const struct options *options)
+{
+	struct session session CLEANUP(session_close) = { 0 };
+	struct inventory inventory CLEANUP(inventory_done) = { 0 };
+	struct plan plan CLEANUP(plan_done) = { 0 };
+	int64_t start_ms = clock_boot_ms();
+	struct error error = { 0 };
+	char pass[PASS_ID];
+	struct report report;
+	int r;
+
+	r = session_open(&session, options->config, STORE_READ, &error);
+	if (r >= 0)
+		r = list_plan(options, &session, &inventory, &plan, &error);
+	if (r < 0)
+		return complain(&error, r);
+	report = (struct report){
+		.kind = REPORT_PLAN,
+		.inventory = &inventory,
+		.pass = pass_id(pass, inventory.now_s),
+		.took_ms = clock_boot_ms() - start_ms,
+		.sizes = options->size,
+	};
+	return list_report(options, &report, &plan);
+}

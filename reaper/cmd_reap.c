@@ -1,0 +1,150 @@
+/*
+ * The default verb: one pass. A dry run is another command: it ends where the plan is made.
+ */
+#include "base/clock.h"
+#include "complain.h"
+#include "inventory.h"
+#include "os/lock.h"
+#include "os/signals.h"
+#include "pass.h"
+#include "pass_id.h"
+#include "verbs.h"
+
+#include <errno.h>
+
+/* One pass, while it runs. */
+struct reaping {
+	const struct options *options;
+	struct session session;
+	struct inventory inventory;
+	struct plan plan;
+	char pass[PASS_ID];
+	int64_t start_ms;
+	int lock;
+};
+
+static void reaping_done(struct reaping *reaping)
+{
+	plan_done(&reaping->plan);
+	inventory_done(&reaping->inventory);
+	session_close(&reaping->session);
+	fd_done(&reaping->lock);
+}
+
+static int take_lock(struct reaping *reaping, struct error *error)
+{
+	char *path CLEANUP(mem_done) = mem_printf("%s.lock", reaping->session.settings.database);
+
+	reaping->lock = lock_take(path, clock_wall_s(), error);
+	return reaping->lock < 0 ? reaping->lock : 0;
+}
+
+static int make_plan(struct reaping *reaping, struct error *error)
+{
+	const struct options *options = reaping->options;
+	const struct inventory_request request = {
+		.early = options->early ? &options->runs : NULL,
+		.size = options->size ? SIZE_MEASURE : SIZE_SKIP,
+	};
+	const struct plan_wish wish = {
+		.only = &options->runs,
+		.max_runs = options->max >= 0 ? options->max
+					      : reaping->session.settings.limits.max_runs,
+	};
+	int r = inventory_gather(&reaping->inventory, &reaping->session.world, &request, error);
+
+	if (r >= 0)
+		plan_make(&reaping->plan, &reaping->inventory, &wish);
+	return r;
+}
+
+static struct report report_of(const struct reaping *reaping, enum report_kind kind)
+{
+	return (struct report){
+		.kind = kind,
+		.inventory = &reaping->inventory,
+		.pass = reaping->pass,
+		.took_ms = clock_boot_ms() - reaping->start_ms,
+		.sizes = reaping->options->size,
+	};
+}
+
+/* Whether a person at a terminal agrees; without one, whoever started us has. */
+static bool confirmed(const struct reaping *reaping)
+{
+	struct report report = report_of(reaping, REPORT_PLAN);
+	char *line CLEANUP(mem_done) = NULL;
+	size_t room = 0;
+	bool yes;
+
+	if (reaping->options->yes || reaping->plan.count == 0)
+		return true;
+	if (!isatty(STDIN_FILENO) && !isatty(STDERR_FILENO))
+		return true;
+	report_table(&report, stderr);
+	(void)fprintf(stderr, "Go on with %zu runs? [y/N] ", reaping->plan.count);
+	yes = getline(&line, &room, stdin) > 0 && (line[0] == 'y' || line[0] == 'Y');
+	if (!yes)
+		(void)fputs("Nothing was changed.\n", stderr);
+	return yes;
+}
+
+static int act(struct reaping *reaping, struct error *error)
+{
+	int64_t budget_ms = reaping->options->time_budget_ms >= 0
+				    ? reaping->options->time_budget_ms
+				    : reaping->session.settings.limits.time_budget_ms;
+	int r = pass_open(&reaping->session, reaping->pass, &reaping->inventory, error);
+
+	if (r < 0)
+		return r;
+	return pass_apply(&reaping->session, reaping->pass, reaping->start_ms + budget_ms,
+		&reaping->plan, &reaping->inventory, error);
+}
+
+/* The report is given also when the database failed in the middle: what was done was done. */
+static enum exit_code tell(struct reaping *reaping, int failed, struct error *error)
+{
+	struct report report = report_of(reaping, REPORT_PASS);
+	enum exit_code code = report_exit_code(&report);
+
+	if (failed >= 0)
+		failed = pass_close(&reaping->session, &report, code, error);
+	if (reaping->options->json)
+		report_json(&report, stdout);
+	else
+		report_table(&report, stdout);
+	return failed < 0 ? exit_code_worse(code, complain(error, failed)) : code;
+}
+
+enum exit_code cmd_reap(const struct options *options)
+{
+	struct reaping reaping CLEANUP(reaping_done) = { .options = options, .lock = -EBADF };
+	struct error error = { 0 };
+	bool due;
+	int r;
+
+	if (options->dry_run)
+		return cmd_list(options);
+	reaping.start_ms = clock_boot_ms();
+	(void)pass_id(reaping.pass, clock_wall_s());
+	r = session_open(&reaping.session, options->config, STORE_WRITE, &error);
+	if (r < 0)
+		return complain(&error, r);
+	r = take_lock(&reaping, &error);
+	if (r < 0) {
+		enum exit_code code = complain(&error, r);
+
+		return r == -EBUSY ? EXIT_LOCKED : code;
+	}
+	r = make_plan(&reaping, &error);
+	if (r < 0)
+		return complain(&error, r);
+	due = reaping.plan.count > 0;
+	if (!confirmed(&reaping))
+		return EXIT_DONE;
+	signals_hold();
+	r = act(&reaping, &error);
+	return options->exit_code && due ? exit_code_worse(EXIT_DUE, tell(&reaping, r, &error))
+					 : tell(&reaping, r, &error);
+}

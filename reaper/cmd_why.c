@@ -1,0 +1,301 @@
+/*
+ * why: everything about one run, and which rule decides.
+ */
+#include "base/clock.h"
+#include "base/json_out.h"
+#include "base/text.h"
+#include "base/timespan.h"
+#include "complain.h"
+#include "inventory.h"
+#include "policy.h"
+#include "report.h"
+#include "session.h"
+#include "state/history.h"
+#include "verbs.h"
+
+#include <errno.h>
+
+/* A run, looked at. */
+struct look {
+	struct session session;
+	struct inventory inventory;
+	struct run *run;
+};
+
+static void look_done(struct look *look)
+{
+	inventory_done(&look->inventory);
+	session_close(&look->session);
+}
+
+static struct question question_of(const struct look *look)
+{
+	return (struct question){
+		.facts = &look->run->facts,
+		.host = &look->inventory.host,
+		.settings = &look->session.settings.policy,
+		.now_s = look->inventory.now_s,
+	};
+}
+
+static int each_history(const struct look *look,
+	void (*each)(void *context, const struct history_entry *entry), void *context,
+	struct error *error)
+{
+	if (!look->session.store)
+		return 0;
+	return history_each(look->session.store, look->run->id, 0, each, context, error);
+}
+
+/* ---- text */
+
+static void print_line(const char *name, const char *value)
+{
+	char *shown CLEANUP(mem_done) = text_escape(value);
+
+	(void)printf("  %-12s%s\n", name, shown);
+}
+
+static void print_moment(const struct look *look, const char *name, int64_t moment_s)
+{
+	char moment[TIMESPAN_TEXT], span[TIMESPAN_TEXT];
+	int64_t ahead_s = moment_s - look->inventory.now_s;
+
+	if (!moment_s)
+		return;
+	(void)printf("  %-12s%s (%s%s%s)\n", name, moment_format(moment, moment_s),
+		ahead_s >= 0 ? "in " : "", timespan_format(span, ahead_s < 0 ? -ahead_s : ahead_s),
+		ahead_s < 0 ? " ago" : "");
+}
+
+static void print_decision(const struct look *look)
+{
+	const struct run *run = look->run;
+	const char *words = run->fault ? run->fault : run->live_note;
+	char age[TIMESPAN_TEXT];
+
+	(void)printf("%s: %s, %s\n", run->id, verdict_name(run->decision.verdict),
+		reason_name(run->decision.reason));
+	if (words)
+		print_line("because", words);
+	print_moment(look, "due", run->decision.due_s);
+	print_line("state", report_state(run));
+	if (run->facts.outcome != OUTCOME_NONE)
+		print_line("outcome", outcome_name(run->facts.outcome));
+	if (run->age_since_s)
+		(void)printf("  %-12s%s, from its %s\n", "age",
+			timespan_format(age, look->inventory.now_s - run->age_since_s),
+			text_equal(run->age_from, "first seen") ? "first sighting" : run->age_from);
+	print_moment(look, "created", run->facts.created_s);
+	print_moment(look, "last sign", run->facts.last_sign_s);
+	print_moment(look, "deadline", run->facts.deadline_s);
+	print_moment(look, "finished", run->facts.finished_s);
+	print_line("live", tri_name(run->facts.live));
+	print_line("work", work_name(run->facts.work));
+	if (run->work_note)
+		print_line("", run->work_note);
+}
+
+static void print_pin(const struct look *look)
+{
+	const struct pin *pin = look->run->pin;
+	char until[TIMESPAN_TEXT];
+	char *text CLEANUP(mem_done) = NULL;
+
+	if (!pin)
+		return;
+	text = mem_printf("by %s, until %s: %s", pin->by ? pin->by : "somebody",
+		pin->until_s ? moment_format(until, pin->until_s) : "unpinned",
+		pin->reason ? pin->reason : "no reason given");
+	print_line("pin", text);
+}
+
+static void print_resources(const struct look *look)
+{
+	for (size_t i = 0; i < look->run->resource_count; i++) {
+		const struct resource *resource = &look->run->resources[i];
+		char *locator CLEANUP(mem_done) = text_escape(resource->locator);
+		char *note CLEANUP(mem_done) = resource->note ? text_escape(resource->note) : NULL;
+
+		if (i == 0)
+			(void)puts("resources");
+		(void)printf("  %-12s%s: %s%s%s%s\n", kind_name(resource->kind), locator,
+			resource->present == TRI_YES  ? "there"
+			: resource->present == TRI_NO ? "gone"
+						      : "unknown",
+			resource->proof == PROOF_NONE ? ", not proven to be the run's" : "",
+			note ? "; " : "", note ? note : "");
+	}
+}
+
+static void print_rules(const struct look *look)
+{
+	const struct question question = question_of(look);
+	struct decision decision;
+
+	(void)puts("rules, the first that holds decides");
+	for (unsigned rule = 1; rule <= POLICY_RULES; rule++) {
+		bool holds = policy_rule(rule, &question, &decision);
+
+		(void)printf("  %u %-4s%s", rule, holds ? "yes" : "no", policy_rule_name(rule));
+		if (holds)
+			(void)printf(": %s, %s", verdict_name(decision.verdict),
+				reason_name(decision.reason));
+		(void)puts(rule == look->run->decision.rule ? "  <- this one" : "");
+	}
+}
+
+static void print_sources(const struct look *look)
+{
+	for (size_t i = 0; i < look->inventory.source_count; i++) {
+		const struct source *source = &look->inventory.sources[i];
+		char *error CLEANUP(mem_done) = NULL;
+
+		if (source->ok != TRI_NO)
+			continue;
+		error = text_escape(source->error ? source->error : "no reason given");
+		(void)printf(
+			"not seen: %s %s: %s\n", source->name, source->at ? source->at : "", error);
+	}
+}
+
+static void print_history(void *context, const struct history_entry *entry)
+{
+	char moment[TIMESPAN_TEXT];
+	char *detail CLEANUP(mem_done) = entry->detail ? text_escape(entry->detail) : NULL;
+	bool *begun = context;
+
+	if (!*begun)
+		(void)puts("history");
+	*begun = true;
+	(void)printf("  %s %s%s%s%s%s\n", moment_format(moment, entry->at_s), entry->action,
+		entry->reason ? " " : "", entry->reason ? entry->reason : "", detail ? ": " : "",
+		detail ? detail : "");
+}
+
+static int why_text(const struct look *look, struct error *error)
+{
+	bool begun = false;
+
+	print_decision(look);
+	print_pin(look);
+	print_resources(look);
+	print_rules(look);
+	print_sources(look);
+	return each_history(look, print_history, &begun, error);
+}
+
+/* ---- JSON */
+
+static void json_facts(struct json_out *json, const struct facts *facts)
+{
+	static const char *const pins[] = { "none", "held", "unreadable" };
+	static const char *const claims[] = { "none", "open", "begun_stop", "begun_reap" };
+
+	json_object(json, "facts");
+	json_bool(json, "refused", facts->refused);
+	json_bool(json, "recorded", facts->recorded);
+	json_bool(json, "proven", facts->proven);
+	json_text(json, "pin", pins[facts->pin]);
+	json_bool(json, "locked", facts->locked);
+	json_text(json, "claim", claims[facts->claim]);
+	json_moment(json, "created", facts->created_s);
+	json_moment(json, "deadline", facts->deadline_s);
+	json_moment(json, "last_sign", facts->last_sign_s);
+	json_moment(json, "finished", facts->finished_s);
+	json_moment(json, "first_seen", facts->first_seen_s);
+	json_bool(json, "blind", facts->blind);
+	json_text(json, "live", tri_name(facts->live));
+	json_bool(json, "live_is_own", facts->live_is_own);
+	json_bool(json, "occupied", facts->occupied);
+	json_text(json, "work", work_name(facts->work));
+	json_bool(json, "others_present", facts->others_present);
+	json_object_end(json);
+}
+
+static void json_rules(struct json_out *json, const struct look *look)
+{
+	const struct question question = question_of(look);
+	struct decision decision;
+
+	json_array(json, "rules");
+	for (unsigned rule = 1; rule <= POLICY_RULES; rule++) {
+		bool holds = policy_rule(rule, &question, &decision);
+
+		json_object(json, NULL);
+		json_int(json, "rule", rule);
+		json_text(json, "asks", policy_rule_name(rule));
+		json_bool(json, "holds", holds);
+		json_text(json, "reason", holds ? reason_name(decision.reason) : NULL);
+		json_bool(json, "decided", rule == look->run->decision.rule);
+		json_object_end(json);
+	}
+	json_array_end(json);
+}
+
+static void json_history(void *context, const struct history_entry *entry)
+{
+	struct json_out *json = context;
+
+	json_object(json, NULL);
+	json_moment(json, "at", entry->at_s);
+	json_text(json, "action", entry->action);
+	json_text(json, "reason", entry->reason);
+	json_bytes(json, "resource", entry->resource);
+	json_bytes(json, "detail", entry->detail);
+	json_int(json, "bytes", entry->bytes);
+	json_text(json, "pass", entry->pass);
+	json_object_end(json);
+}
+
+static int why_json(const struct look *look, struct error *error)
+{
+	const struct report report = { .kind = REPORT_PLAN, .inventory = &look->inventory };
+	struct json_out json = { .file = stdout };
+	int r;
+
+	report_json_run(&json, &report, look->run);
+	json_facts(&json, &look->run->facts);
+	json_rules(&json, look);
+	json_array(&json, "history");
+	r = each_history(look, json_history, &json, error);
+	json_array_end(&json);
+	json_object_end(&json);
+	return r;
+}
+
+/* A run of which nothing is known any more, but whose history may tell why. */
+static bool nothing_known(const struct run *run)
+{
+	return !run || (!run->facts.recorded && !run->resource_count && !run->marker_path &&
+			       !run->keep_path && !run->pin);
+}
+
+static enum exit_code tell_unknown(struct look *look, const char *id, struct error *error)
+{
+	bool begun = false;
+	int r = 0;
+
+	(void)fprintf(stderr, "sbx-reap: nothing is known of run %s now\n", id);
+	look->run = inventory_run(&look->inventory, id);
+	r = each_history(look, print_history, &begun, error);
+	return r < 0 ? complain(error, r) : EXIT_ATTENTION;
+}
+
+enum exit_code cmd_why(const struct options *options)
+{
+	struct look look CLEANUP(look_done) = { 0 };
+	const struct inventory_request request = { .work = WORK_LEAVE, .explain = options->run };
+	struct error error = { 0 };
+	int r = session_open(&look.session, options->config, STORE_READ, &error);
+
+	if (r >= 0)
+		r = inventory_gather(&look.inventory, &look.session.world, &request, &error);
+	if (r < 0)
+		return complain(&error, r);
+	look.run = inventory_find(&look.inventory, options->run);
+	if (nothing_known(look.run))
+		return tell_unknown(&look, options->run, &error);
+	r = options->json ? why_json(&look, &error) : why_text(&look, &error);
+	return r < 0 ? complain(&error, r) : EXIT_DONE;
+}

@@ -1,0 +1,153 @@
+#include "pass.h"
+
+#include "base/clock.h"
+#include "base/runid.h"
+#include "base/text.h"
+#include "os/dir.h"
+#include "os/signals.h"
+#include "state/history.h"
+#include "state/marker.h"
+#include "state/passes.h"
+#include "state/pins.h"
+#include "state/runs.h"
+
+#include <errno.h>
+
+/* Where the mirrors of ended pins are looked for, and the first failure. */
+struct ending {
+	const struct settings *settings;
+	struct error *error;
+};
+
+/* A mirror carries the end of its row. Another .keep of that run is somebody's own and stays. */
+static void end_mirror(void *context, const struct pin *pin)
+{
+	struct ending *ending = context;
+	const struct text_list *roots = &ending->settings->roots;
+
+	for (size_t i = 0; i < roots->count; i++) {
+		struct arena arena CLEANUP(arena_done) = { 0 };
+		int fd CLEANUP(fd_done) = dir_open(roots->items[i], NULL);
+		struct pin *mirror;
+
+		if (fd < 0 || keep_read(fd, pin->run, &arena, &mirror, NULL) < 0)
+			continue;
+		if (mirror->until_s == pin->until_s)
+			(void)keep_remove(roots->items[i], pin->run, ending->error);
+	}
+}
+
+static bool engines_answered(const struct inventory *inventory)
+{
+	for (size_t i = 0; i < inventory->source_count; i++)
+		if (text_equal(inventory->sources[i].name, "containers") &&
+			inventory->sources[i].ok != TRI_YES)
+			return false;
+	return true;
+}
+
+static bool has_containers(const struct run *run)
+{
+	for (size_t i = 0; i < run->resource_count; i++)
+		if (run->resources[i].kind == KIND_CONTAINER && run->resources[i].present != TRI_NO)
+			return true;
+	return false;
+}
+
+/* Notes about one run what a later pass may need to know when it cannot see it any more. */
+static int note_seen(struct store *store, const struct inventory *inventory, const struct run *run,
+	bool engines, struct error *error)
+{
+	bool ages_by_sight = !run->facts.recorded || run->decision.reason == REASON_CLOCK;
+	bool sighted = run->facts.first_seen_s && run->facts.first_seen_s != inventory->now_s;
+	int r = 0;
+
+	if (ages_by_sight && !sighted && runid_valid(run->id))
+		r = runs_note_sighting(store, run->id, inventory->now_s, error);
+	if (r >= 0 && engines && run->row && run->row->registered && run->facts.finished_s &&
+		run->row->engine_clear_s < run->facts.finished_s && !has_containers(run))
+		r = runs_note_engine_clear(store, run->id, inventory->now_s, error);
+	return r;
+}
+
+int pass_open(const struct session *session, const char *pass, const struct inventory *inventory,
+	struct error *error)
+{
+	struct ending ending = { .settings = &session->settings, .error = error };
+	bool engines = engines_answered(inventory);
+	struct pass_clocks clocks;
+	int r = pass_clocks_now(&clocks, error);
+
+	if (r < 0)
+		return r;
+	clocks.resumed_s = inventory->host.resumed_s;
+	r = pass_begin(session->store, pass, &clocks, error);
+	if (r >= 0)
+		r = runs_void_claims(session->store, error);
+	if (r >= 0)
+		r = pins_expire(session->store, inventory->now_s, end_mirror, &ending, error);
+	for (size_t i = 0; r >= 0 && i < inventory->run_count; i++)
+		r = note_seen(session->store, inventory, inventory->runs[i], engines, error);
+	if (r >= 0)
+		r = runs_drop_sightings(session->store, inventory, error);
+	return r;
+}
+
+int pass_apply(const struct session *session, const char *pass, int64_t deadline_ms,
+	const struct plan *plan, struct inventory *inventory, struct error *error)
+{
+	const struct application application = {
+		.world = &session->world,
+		.pass = pass,
+		.deadline_ms = deadline_ms,
+	};
+
+	for (size_t i = 0; i < plan->count; i++) {
+		int r;
+
+		if (signals_stop_wanted() || deadline_left_ms(deadline_ms) == 0) {
+			plan_defer(plan->due[i]);
+			continue;
+		}
+		r = apply_run(&application, plan->due[i], &inventory->arena, error);
+		if (r < 0)
+			return r;
+	}
+	return 0;
+}
+
+/* The sources that could not be read, in words; NULL: none. The caller owns it. */
+static char *blind_sources(const struct inventory *inventory)
+{
+	struct text text = { 0 };
+
+	for (size_t i = 0; i < inventory->source_count; i++)
+		if (inventory->sources[i].ok == TRI_NO)
+			text_addf(&text, "%s%s %s", text.length ? ", " : "",
+				inventory->sources[i].name,
+				inventory->sources[i].at ? inventory->sources[i].at : "");
+	return text.data;
+}
+
+int pass_close(const struct session *session, const struct report *report, enum exit_code code,
+	struct error *error)
+{
+	struct report_totals totals = report_count(report);
+	char *blind CLEANUP(mem_done) = blind_sources(report->inventory);
+	const struct pass_counts counts = {
+		.runs = (int64_t)totals.runs,
+		.reaped = (int64_t)totals.reaped,
+		.partial = (int64_t)totals.partial,
+		.failed = (int64_t)totals.failed,
+		.stopped = (int64_t)totals.stop,
+		.bytes_freed = totals.bytes_freed,
+		.exit_code = (int)code,
+		.blind = blind,
+	};
+	int64_t now_s = clock_wall_s();
+	int r = pass_end(session->store, report->pass, now_s, &counts, error);
+
+	if (r < 0)
+		return r;
+	return history_trim(session->store, now_s - session->settings.policy.history_s, error);
+}

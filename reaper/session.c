@@ -1,0 +1,32 @@
+#include "session.h"
+
+#include "config.h"
+
+#include <errno.h>
+
+int session_open(struct session *ret_session, const char *config, enum store_access access,
+	struct error *error)
+{
+	struct session *session = ret_session;
+	int r;
+
+	*session = (struct session){ 0 };
+	r = config_load(config, &session->settings, error);
+	if (r < 0)
+		return r;
+	r = store_open(session->settings.database, access, &session->store, error);
+	if (r == -ENOENT && access == STORE_READ)
+		*error = (struct error){ 0 };
+	else if (r < 0)
+		return r;
+	return world_open(&session->world, &session->settings, session->store, error);
+}
+
+void session_close(struct session *session)
+{
+	world_close(&session->world);
+	if (session->store)
+		store_close(session->store);
+	session->store = NULL;
+	settings_done(&session->settings);
+}

@@ -1,0 +1,24 @@
+/*
+ * What the commands that look at the world share: settings, database and backends, opened once and
+ * closed together.
+ */
+#pragma once
+
+#include "base/error.h"
+#include "settings.h"
+#include "world.h"
+
+struct session {
+	struct settings settings;
+	struct store *store;
+	struct world world; /* borrows both */
+};
+
+/*
+ * Reads the settings, opens the database and the backends. With STORE_READ a database that has
+ * never been is no error: session->store is NULL then. 0 or -errno; session_close is right in any
+ * case.
+ */
+int session_open(struct session *ret_session, const char *config, enum store_access access,
+	struct error *error);
+void session_close(struct session *session);
