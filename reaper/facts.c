@@ -2,7 +2,6 @@
 
 #include "base/text.h"
 #include "liveness.h"
-#include "told.h"
 
 bool resource_proven(const struct resource *resource)
 {

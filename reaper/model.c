@@ -2,8 +2,9 @@
 
 #include <errno.h>
 #include <search.h>
+#include <stdarg.h>
 
-enum { LIST_STEP = 8 };
+enum { LIST_STEP = 8, REFUSAL_MAX = 480 };
 
 const char *kind_name(enum kind kind)
 {
@@ -241,6 +242,20 @@ struct resource *run_add_resource(
 	};
 	resource_join(&inventory->arena, added, resource);
 	return added;
+}
+
+void run_refuse(struct inventory *inventory, struct run *run, const char *format, ...)
+{
+	char text[REFUSAL_MAX];
+	va_list args;
+
+	if (run->facts.refused)
+		return;
+	va_start(args, format);
+	(void)vsnprintf(text, sizeof(text), format, args);
+	va_end(args);
+	run->facts.refused = true;
+	run->fault = arena_dup(&inventory->arena, text);
 }
 
 void inventory_add_source(struct inventory *inventory, const char *name, const char *at,

@@ -251,6 +251,10 @@ struct run *inventory_find(const struct inventory *inventory, const char *id); /
 struct resource *run_add_resource(
 	struct inventory *inventory, struct run *run, const struct resource *resource);
 
+/* Marks a run as refused, by the first fault that is found. */
+void run_refuse(struct inventory *inventory, struct run *run, const char *format, ...)
+	PRINTF_LIKE(3, 4);
+
 /* Notes whether a source answered; `at` and `error` are copied. */
 void inventory_add_source(struct inventory *inventory, const char *name, const char *at,
 	enum tri ok, const char *error);

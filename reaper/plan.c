@@ -12,13 +12,8 @@ static int compare_moments(int64_t a, int64_t b)
 static int work_order(const void *a, const void *b)
 {
 	const struct run *left = *(struct run *const *)a, *right = *(struct run *const *)b;
-	bool left_due = left->decision.verdict != VERDICT_KEEP;
-	bool right_due = right->decision.verdict != VERDICT_KEEP;
-	int r;
+	int r = compare_moments(left->decision.due_s, right->decision.due_s);
 
-	if (left_due != right_due)
-		return left_due ? -1 : 1;
-	r = compare_moments(left->decision.due_s, right->decision.due_s);
 	return r ? r : strcmp(left->id, right->id);
 }
 

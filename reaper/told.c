@@ -11,21 +11,6 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <stdarg.h>
-
-void run_refuse(struct inventory *inventory, struct run *run, const char *format, ...)
-{
-	char text[sizeof(((struct error *)NULL)->text)];
-	va_list args;
-
-	if (run->facts.refused)
-		return;
-	va_start(args, format);
-	(void)vsnprintf(text, sizeof(text), format, args);
-	va_end(args);
-	run->facts.refused = true;
-	run->fault = arena_dup(&inventory->arena, text);
-}
 
 /* One directory of workspaces, while its markers are read. */
 struct root {

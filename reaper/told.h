@@ -15,7 +15,3 @@
  */
 int told_load(struct inventory *inventory, const struct world *world, const char *only,
 	struct error *error);
-
-/* Marks a run as refused, by the first fault that is found. */
-void run_refuse(struct inventory *inventory, struct run *run, const char *format, ...)
-	PRINTF_LIKE(3, 4);

@@ -1,7 +1,7 @@
 /*
  * The policy as a table: named rows for what each rule means, and then every combination of the
- * facts that matter (over nine hundred thousand) against a second statement of the rules and against the
- * promises.
+ * facts that matter (over nine hundred thousand) against a second statement of the rules and
+ * against the promises.
  */
 #include "unit.h"
 

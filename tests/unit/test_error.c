@@ -1,0 +1,47 @@
+#include "unit.h"
+
+#include <errno.h>
+
+static void the_first_error_wins(void **state)
+{
+	struct error error = { 0 };
+
+	(void)state;
+	assert_int_equal(error_set(&error, ENOENT, "open %s", "/x"), -ENOENT);
+	assert_int_equal(error_say(&error, EIO, "later"), -EIO);
+	assert_int_equal(error.code, ENOENT);
+	assert_string_equal(error.text, "open /x: No such file or directory");
+}
+
+static void nobody_needs_to_listen(void **state)
+{
+	(void)state;
+	assert_int_equal(error_set(NULL, EPERM, "x"), -EPERM);
+	error_prefix(NULL, "x");
+}
+
+static void what_does_not_fit_is_cut(void **state)
+{
+	struct error error = { 0 };
+	char longer[2 * sizeof(error.text)];
+
+	(void)state;
+	memset(longer, 'a', sizeof(longer) - 1);
+	longer[sizeof(longer) - 1] = 0;
+	assert_int_equal(error_set(&error, EIO, "%s", longer), -EIO);
+	assert_int_equal(strlen(error.text), sizeof(error.text) - 1);
+	error_prefix(&error, "%s", "where");
+	assert_int_equal(strlen(error.text), sizeof(error.text) - 1);
+	assert_memory_equal(error.text, "where: aaa", 10);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(the_first_error_wins),
+		cmocka_unit_test(nobody_needs_to_listen),
+		cmocka_unit_test(what_does_not_fit_is_cut),
+	};
+
+	return cmocka_run_group_tests_name("error", tests, NULL, NULL);
+}
