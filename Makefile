@@ -77,6 +77,17 @@ $(BUILD)/tests/%: $(BUILD)/tests/%.o $(TEST_SUPPORT) $(LIBRARY)
 
 tests: all $(TESTS)
 
+# For clang-tidy and editors: the flags of every source, without a tool that watches the compiler.
+C_FILES := $(wildcard reaper/*.c reaper/*/*.c state/*.c tests/*/*.c)
+COMMA := ,
+json_entry = {"directory": "$(CURDIR)", "file": "$(1)", "command": \
+	"$(subst ",\",$(CC) $(ALL_CFLAGS) -Itests/support) -c $(1)"}
+
+$(BUILD)/compile_commands.json: Makefile $(C_FILES)
+	@mkdir -p $(@D)
+	@: $(file >$@,[)$(foreach f,$(C_FILES),$(file >>$@,$(call json_entry,$f)$(if \
+		$(filter $f,$(lastword $(C_FILES))),,$(COMMA))))$(file >>$@,])
+
 check: tests
 	scripts/run-tests $(BUILD)
 
