@@ -7,7 +7,7 @@
 # every one of the 256 subsets is taken away before the pass. A run is named by what it still has:
 # "s.t-rb-gmw" has no .git file and no container. Real git, cgroups and engine, one world, one pass.
 set -euo pipefail
-# shellcheck source-path=SCRIPTDIR/../..
+# shellcheck source=tests/support/world.sh
 . "$(dirname "$0")/../support/world.sh"
 
 [ -n "${SBX_TEST_ENGINE:-}" ] || tap_skip_all "no container engine: SBX_TEST_ENGINE is not set"
