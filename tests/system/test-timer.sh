@@ -1,0 +1,124 @@
+#!/usr/bin/env bash
+# Installed with `make install` on a booted systemd: the timer starts a pass under the unit's whole
+# hardening, an expired run goes, a pinned one and one at work stay, and there is always a next elapse.
+set -euo pipefail
+cd "$(dirname "$0")/../.."
+# shellcheck source=tests/support/tap.sh
+. tests/support/tap.sh
+
+outside() {
+	local stage
+	[ "$(id -u)" = 0 ] || tap_skip_all "only root can boot a systemd"
+	stage=$(mktemp -d)
+	# shellcheck disable=SC2064 # this stage
+	trap "rm -rf '$stage'" EXIT
+	make -s -j"$(nproc)" DESTDIR="$stage" install >&2
+	tests/lab/boot-lab.sh --timeout 300 --bind-ro "$PWD" --bind "$stage:/stage" -- \
+		bash "$PWD/tests/system/test-timer.sh" --inside
+}
+
+# ------------------------------------------------------------------------------------ in the lab
+
+root=/srv/sbx/workspaces repo=/srv/git/app.git
+
+put_in_place() {
+	cp -r /stage/. /
+	systemd-sysusers
+	systemd-tmpfiles --create
+	systemctl daemon-reload
+}
+
+# On tmpfs: on the lab's overlay a file and its directory are on different devices.
+make_world() {
+	mount -t tmpfs -o mode=755 tmpfs /srv
+	put_in_place
+	mkdir -p /srv/git /etc/sbx/reap.d
+	printf '[workspaces]\nrepo = %s\n' "$repo" >/etc/sbx/reap.d/lab.ini
+	git config --global user.name test
+	git config --global user.email test@localhost
+	git init --quiet /srv/git/seed
+	git -C /srv/git/seed commit --quiet --allow-empty --message first
+	git clone --quiet --bare /srv/git/seed "$repo"
+}
+
+make_run() { # run, when it began, more arguments of register
+	git -C "$repo" worktree add --quiet -b "sbx/$1" "$root/$1" 2>/dev/null
+	sbx-reap register "$1" --repo "$repo" --created "$2" --ttl 2h "${@:3}" >/dev/null
+}
+
+make_runs() {
+	systemd-run --quiet --slice=sbx.slice --unit=leak.service sleep 1000
+	make_run expired -30h --cgroup /sbx.slice/leak.service
+	sbx-reap finish expired --failed --at -29h >/dev/null
+	make_run pinned -30h
+	sbx-reap finish pinned --failed --at -29h >/dev/null
+	sbx-reap pin pinned --by ada --for 2d >/dev/null
+	systemd-run --quiet --slice=sbx.slice --unit=agent.service sleep 1000
+	make_run working -10m --cgroup /sbx.slice/agent.service
+}
+
+# The timer as it is, but with a first elapse that a test can wait for.
+start_timer() {
+	mkdir -p /etc/systemd/system/sbx-reap.timer.d
+	printf '[Timer]\nOnActiveSec=1s\nRandomizedDelaySec=0\nAccuracySec=1ms\n' \
+		>/etc/systemd/system/sbx-reap.timer.d/soon.conf
+	systemctl daemon-reload
+	systemctl enable --quiet --now sbx-reap.timer
+}
+
+within() { # seconds, command: until it holds
+	local try
+	for ((try = $1 * 10; try > 0; try--)); do
+		"${@:2}" && return 0
+		sleep 0.1
+	done
+	echo "not within $1 s"
+	journalctl --unit sbx-reap.service --no-pager --lines 40
+	systemctl status --no-pager sbx-reap.service sbx-reap.timer
+	return 1
+}
+
+pass_ended() { [ -n "$(property InactiveEnterTimestamp)" ] && [ "$(property ActiveState)" != activating ]; }
+property() { systemctl show --property "$1" --value "${2:-sbx-reap.service}"; }
+goes() { [ ! -e "$root/$1" ] && [ ! -e "$repo/worktrees/$1" ] && [ ! -e "$root/$1.sbx" ]; }
+stays() { [ -e "$root/$1/.git" ] && [ -d "$repo/worktrees/$1" ] && [ -e "$root/$1.sbx" ]; }
+
+next_elapse_is_set() {
+	local next
+	next=$(property NextElapseUSecRealtime sbx-reap.timer)
+	[ -n "$next" ] && [ "$next" != infinity ] && [ "$(date --date "$next" +%s)" -gt "$(date +%s)" ]
+}
+
+inside() {
+	make_world
+	check "the settings are valid as installed" sbx-reap check
+	make_runs
+	start_timer
+	check "the timer starts a pass" within 60 pass_ended
+	check "the pass succeeds" same "success 0" "$(property Result) $(property ExecMainStatus)"
+	check "the expired run is gone" goes expired
+	check "what it left running is gone, too" test ! -e /sys/fs/cgroup/sbx.slice/leak.service
+	check "the pinned run stays" stays pinned
+	check "the run at work stays" stays working
+	check "and works on" systemctl is-active --quiet agent.service
+	check "the journal has the pass" \
+		bash -c 'journalctl --unit sbx-reap.service --no-pager | grep -q expired'
+
+	check "the timer has a next elapse" next_elapse_is_set
+	systemctl restart sbx-reap.timer
+	check "also after a restart" next_elapse_is_set
+	put_in_place
+	check "also after a reinstall" next_elapse_is_set
+
+	exec 9<>"$(ls /var/lib/sbx/*lock*)"
+	flock --exclusive 9
+	check "a pass that finds another at work is no failure" systemctl start sbx-reap.service
+	exec 9>&-
+	echo 'keep_ok = soon' >>/etc/sbx/reap.d/lab.ini
+	check "a pass with broken settings is one" \
+		bash -c '! systemctl start sbx-reap.service && systemctl is-failed --quiet sbx-reap.service'
+	check "and the timer goes on" next_elapse_is_set
+	tap_done
+}
+
+if [ "${1:-}" = --inside ]; then inside; else outside; fi
