@@ -27,7 +27,7 @@ struct draft {
 void draft_done(struct draft *draft);
 
 /* config_keys.c: takes one "key = value". 0, or -EINVAL with what would be right. An ini_entry. */
-int config_key_take(void *draft, const char *section, const char *key, const char *value,
+int config_key_take(void *context, const char *section, const char *name, const char *value,
 	unsigned line, struct error *error);
 
 /*

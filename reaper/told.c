@@ -217,9 +217,9 @@ static void join_end(struct facts *facts, const struct policy_settings *settings
 	if ((row && !row->finished_s) || (marker && !marker->finished_s))
 		return;
 	facts->finished_s = later(row ? row->finished_s : 0, marker ? marker->finished_s : 0);
-	facts->outcome = row ? row->outcome : marker->outcome;
 	if (row && marker && keep_of(settings, marker->outcome) > keep_of(settings, row->outcome))
-		facts->outcome = marker->outcome;
+		row = NULL;
+	facts->outcome = row ? row->outcome : marker->outcome;
 }
 
 static void join_times(

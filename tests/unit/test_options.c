@@ -39,7 +39,7 @@ static int parse(const char *line, struct options *ret_options, struct error *er
 	int argc = 1;
 
 	assert_true(strlen(line) < sizeof(words));
-	strcpy(words, line);
+	memcpy(words, line, strlen(line) + 1);
 	for (char *word = strtok_r(words, " ", &rest); word; word = strtok_r(NULL, " ", &rest)) {
 		assert_true(argc <= ARGS_MAX);
 		for (char *c = word; *c; c++)
