@@ -52,7 +52,9 @@ TEST_SUPPORT := $(patsubst %.c,$(BUILD)/%.o,$(wildcard tests/support/*.c))
 TESTS := $(patsubst %.c,$(BUILD)/%,$(wildcard tests/unit/test_*.c tests/integration/test_*.c))
 
 V ?= 0
-ifeq ($(V),0)
+ifneq ($(findstring s,$(firstword -$(MAKEFLAGS))),) # make -s
+say = @
+else ifeq ($(V),0)
 say = @echo "  $(1) $(2)";
 endif
 
@@ -66,7 +68,7 @@ $(PROGRAM): $(BUILD)/reaper/main.o $(LIBRARY)
 
 $(LIBRARY): $(OBJECTS)
 	@rm -f $@
-	$(AR) rcs $@ $^
+	$(call say,AR,$@)$(AR) rcs $@ $^
 
 $(BUILD)/tests/%.o: ALL_CFLAGS += -Itests/support
 

@@ -188,13 +188,13 @@ static void check_agreement(struct inventory *inventory, struct run *run)
 
 static void add_record(struct inventory *inventory, struct run *run, const struct record *record)
 {
-	bool other = run->row && run->marker && record == run->marker && record_tree(run->row);
+	const struct resource *known = record == run->marker ? record_tree(run->row) : NULL;
 
 	for (size_t i = 0; record && i < record->resource_count; i++) {
 		struct resource resource = record->resources[i];
 
 		/* What the row knows of tree and branch is more exact; a marker repeats it. */
-		if (other && resource.repo && record_tree(run->row)->repo)
+		if (known && known->repo)
 			resource.repo = NULL;
 		(void)run_add_resource(inventory, run, &resource);
 	}
