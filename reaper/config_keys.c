@@ -295,7 +295,8 @@ static const struct key keys[] = {
 	{ "workspaces", "repo", take_path_list, AT(repos), true, 0, 0, NULL },
 	{ "workspaces", "adopt", take_choice, AT(adopt), false, 0, 0, adopt_words },
 	{ "workspaces", "owner", take_owner, 0, true, 0, 0, NULL },
-	SPAN("ttl", ttl_s, YEARS_S(10)),
+	/* Registering needs a time budget. */
+	{ "policy", "ttl", take_span, AT(policy.ttl_s), false, 1, YEARS_S(10), NULL },
 	SPAN("lease", lease_s, YEARS_S(1)),
 	SPAN("deadline_grace", deadline_grace_s, YEARS_S(1)),
 	SPAN("keep_ok", keep_ok_s, YEARS_S(10)),

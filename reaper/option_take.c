@@ -110,8 +110,12 @@ int option_take_count(const struct option_spec *spec, struct options *options, c
 int option_take_span_s(const struct option_spec *spec, struct options *options, const char *value,
 	struct error *error)
 {
-	return option_prefix(
-		spec, timespan_parse_s(value, option_field(spec, options), error), error);
+	int64_t *span_s = option_field(spec, options);
+	int r = option_prefix(spec, timespan_parse_s(value, span_s, error), error);
+
+	if (r == 0 && *span_s == 0)
+		return option_refuse(spec, value, "at least a second is wanted", error);
+	return r;
 }
 
 int option_take_span_ms(const struct option_spec *spec, struct options *options, const char *value,
@@ -166,17 +170,11 @@ int option_take_future(const struct option_spec *spec, struct options *options, 
 int option_take_pin_length(const struct option_spec *spec, struct options *options,
 	const char *value, struct error *error)
 {
-	int r;
-
 	if (text_equal(value, "never")) {
 		options->never = true;
 		return 0;
 	}
-	r = option_take_span_s(spec, options, value, error);
-	if (r == 0 && options->for_s == 0)
-		return option_refuse(
-			spec, value, "a pin of no length keeps nothing; 'unpin' ends one", error);
-	return r;
+	return option_take_span_s(spec, options, value, error);
 }
 
 /*
