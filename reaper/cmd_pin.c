@@ -1,0 +1,112 @@
+/* sbx-reap pin: keep a run whole. */
+#include "base/text.h"
+#include "base/timespan.h"
+#include "beside.h"
+#include "books.h"
+#include "complain.h"
+#include "notice.h"
+#include "state/marker.h"
+#include "state/pins.h"
+#include "verbs.h"
+
+#include <errno.h>
+#include <pwd.h>
+
+/* Whoever typed it: behind sudo that is not root. NULL: nobody that can be named. */
+static const char *pin_author(const struct options *options)
+{
+	const char *sudo = getenv("SUDO_USER");
+	const struct passwd *entry;
+
+	if (options->by)
+		return options->by;
+	if (sudo && *sudo && geteuid() == 0)
+		entry = getpwnam(sudo);
+	else
+		entry = getpwuid(getuid());
+	return entry ? entry->pw_name : NULL;
+}
+
+static int64_t pin_until_s(const struct options *options, const struct books *books)
+{
+	int64_t for_s = options->for_s >= 0 ? options->for_s : books->settings.policy.pin_for_s;
+
+	if (options->never)
+		return 0;
+	return options->until_s ? options->until_s : books->now_s + for_s;
+}
+
+static void pin_print(const struct pin *pin, int64_t now_s, bool known)
+{
+	char until[TIMESPAN_TEXT], span[TIMESPAN_TEXT];
+
+	(void)printf("%s is pinned ", pin->run);
+	if (pin->until_s)
+		(void)printf("until %s (%s)", moment_format(until, pin->until_s),
+			timespan_format(span, pin->until_s - now_s));
+	else
+		(void)fputs("without end", stdout);
+	if (pin->by) {
+		(void)fputs(" by ", stdout);
+		print_escaped(pin->by, 0);
+	}
+	if (pin->reason) {
+		(void)fputs(": ", stdout);
+		print_escaped(pin->reason, 0);
+	}
+	(void)puts(known ? "" : "; no such run is known yet");
+}
+
+/* The row keeps it already; the mirror is for those who see only the root. */
+static enum exit_code pin_mirror(
+	const struct books *books, const struct record *row, const struct pin *pin)
+{
+	const char *root = beside_root(&books->settings, pin->run, row);
+	struct error error = { 0 };
+
+	if (!root || keep_write(root, pin, &error) >= 0)
+		return EXIT_DONE;
+	notice("the pin of %s holds, but its file beside the workspace is missing: %s", pin->run,
+		error.text);
+	return EXIT_ATTENTION;
+}
+
+static enum exit_code pin_set(
+	struct books *books, const struct pin *pin, struct inventory *inventory)
+{
+	enum exit_code code = books_load(books, pin->run, inventory);
+	const struct run *run;
+	struct error error = { 0 };
+	bool known;
+
+	if (code != EXIT_DONE)
+		return code;
+	if (pins_set(books->store, pin, &known, &error) < 0)
+		return complain(&error, error.code);
+	run = inventory_find(inventory, pin->run);
+	code = pin_mirror(books, run ? run->row : NULL, pin);
+	pin_print(pin, books->now_s, known || beside_known(&books->settings, pin->run));
+	return code;
+}
+
+enum exit_code cmd_pin(const struct options *options)
+{
+	struct books books CLEANUP(books_done) = { 0 };
+	struct inventory inventory CLEANUP(inventory_done) = { 0 };
+	enum exit_code code = books_open(options, STORE_WRITE, &books);
+	struct pin pin;
+
+	if (code != EXIT_DONE) {
+		notice("%s is NOT pinned; a file ROOT/%s.keep keeps it as well", options->run,
+			options->run);
+		return code;
+	}
+	pin = (struct pin){
+		.run = options->run,
+		.by = pin_author(options),
+		.reason = options->reason,
+		.since_s = books.now_s,
+		.until_s = pin_until_s(options, &books),
+	};
+	return pin_set(&books, &pin, &inventory);
+}

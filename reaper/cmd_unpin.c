@@ -1,0 +1,28 @@
+/* sbx-reap unpin: end a pin, its row and every file beside the workspace. */
+#include "beside.h"
+#include "books.h"
+#include "complain.h"
+#include "notice.h"
+#include "state/pins.h"
+#include "verbs.h"
+
+enum exit_code cmd_unpin(const struct options *options)
+{
+	struct books books CLEANUP(books_done) = { 0 };
+	enum exit_code code = books_open(options, STORE_WRITE, &books);
+	struct error error = { 0 };
+	int dropped, files;
+
+	if (code != EXIT_DONE)
+		return code;
+	dropped = pins_drop(books.store, options->run, &error);
+	if (dropped < 0)
+		return complain(&error, error.code);
+	files = beside_remove_keeps(&books.settings, options->run, &error);
+	if (files < 0) {
+		notice("%s is still pinned by a file: %s", options->run, error.text);
+		return EXIT_ATTENTION;
+	}
+	(void)printf("%s %s\n", options->run, dropped || files ? "is unpinned" : "was not pinned");
+	return notice_lost_roots(&books);
+}
