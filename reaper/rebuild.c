@@ -1,0 +1,110 @@
+#include "rebuild.h"
+#include "base/runid.h"
+#include "beside.h"
+#include "notice.h"
+#include "state/marker.h"
+#include "state/pins.h"
+#include "state/runs.h"
+
+#include <errno.h>
+
+struct rebuilding {
+	struct books *books;
+	size_t runs, pins, failed;
+};
+
+static void rebuild_failed(
+	struct rebuilding *rebuilding, const char *root_path, const struct error *error)
+{
+	rebuilding->failed++;
+	notice("root %s: not read in: %s", root_path, error->text);
+}
+
+static int marker_register(struct books *books, const struct record *marker, struct error *error)
+{
+	int r = runs_register(
+		books->store, marker, books->settings.policy.ttl_s, books->now_s, error);
+
+	if (r < 0 || !marker->finished_s)
+		return r;
+	return runs_finish(books->store, marker->run, marker->outcome, marker->finished_s,
+		books->now_s, error);
+}
+
+/* A beside_entry. Goes on behind what cannot be read. */
+static int rebuild_marker(void *context, int root, const char *root_path, const char *run)
+{
+	struct rebuilding *rebuilding = context;
+	struct arena arena CLEANUP(arena_done) = { 0 };
+	struct record *marker;
+	struct error error = { 0 };
+	int r = runid_check(run, &error);
+
+	if (r == 0)
+		r = marker_read(root, root_path, run, &rebuilding->books->settings, &arena, &marker,
+			&error);
+	if (r == -ENOENT)
+		return 0;
+	if (r == 0)
+		r = marker_register(rebuilding->books, marker, &error);
+	if (r < 0)
+		rebuild_failed(rebuilding, root_path, &error);
+	else
+		rebuilding->runs++;
+	return 0;
+}
+
+/* A beside_entry. */
+static int rebuild_pin(void *context, int root, const char *root_path, const char *run)
+{
+	struct rebuilding *rebuilding = context;
+	struct books *books = rebuilding->books;
+	struct arena arena CLEANUP(arena_done) = { 0 };
+	struct pin *pin;
+	struct error error = { 0 };
+	bool known;
+	int r = runid_check(run, &error);
+
+	if (r == 0)
+		r = keep_read(root, run, &arena, &pin, &error);
+	if (r == -ENOENT)
+		return 0;
+	if (r == 0) {
+		pin->since_s = pin->since_s ? pin->since_s : books->now_s;
+		r = pins_set(books->store, pin, &known, &error);
+	}
+	if (r < 0)
+		rebuild_failed(rebuilding, root_path, &error);
+	else
+		rebuilding->pins++;
+	return 0;
+}
+
+static void rebuild_root(struct rebuilding *rebuilding, const char *root_path)
+{
+	struct error error = { 0 };
+	int r = beside_each(root_path, ".sbx", rebuild_marker, rebuilding, &error);
+
+	if (r == 0)
+		r = beside_each(root_path, ".keep", rebuild_pin, rebuilding, &error);
+	if (r < 0)
+		rebuild_failed(rebuilding, root_path, &error);
+}
+
+enum exit_code rebuild(struct books *books)
+{
+	struct rebuilding rebuilding = { .books = books };
+	struct error error = { 0 };
+	int r = store_open(books->settings.database, STORE_RENEW, &books->store, &error);
+
+	if (r < 0) {
+		notice("%s", error.text);
+		return r == -EBUSY ? EXIT_ATTENTION : EXIT_STATE;
+	}
+	for (size_t i = 0; i < books->settings.roots.count; i++)
+		rebuild_root(&rebuilding, books->settings.roots.items[i]);
+	store_close(TAKE_PTR(books->store));
+	(void)printf("new database %s: %zu runs and %zu pins read in, %zu not\n",
+		books->settings.database, rebuilding.runs, rebuilding.pins, rebuilding.failed);
+	return rebuilding.failed ? EXIT_ATTENTION : EXIT_DONE;
+}

@@ -1,0 +1,13 @@
+/*
+ * A new database in place of a lost one, filled from what stands beside the workspaces.
+ */
+#pragma once
+
+#include "books.h"
+
+/*
+ * Makes the database anew (never over one that is there) and reads every trusted marker and every
+ * pin of all roots into it; says what could not be read. The books has settings and no store yet;
+ * afterwards it has none either. What is not read in stays on record by its marker.
+ */
+enum exit_code rebuild(struct books *books);
