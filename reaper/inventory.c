@@ -6,7 +6,7 @@
 #include "facts.h"
 #include "os/dir.h"
 #include "os/processes.h"
-#include "os/rmtree.h"
+#include "os/treesize.h"
 #include "policy.h"
 #include "state/passes.h"
 #include "told.h"
