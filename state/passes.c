@@ -1,10 +1,28 @@
 #include "passes.h"
+
+#include "base/clock.h"
 #include "db.h"
 #include "history.h"
+#include "os/processes.h"
 
 #include <errno.h>
 
 enum { STEP_S = 5 * 60, SUSPEND_MS = 60 * 1000 };
+
+int pass_clocks_now(struct pass_clocks *ret_clocks, struct error *error)
+{
+	struct pass_clocks clocks = {
+		.wall_s = clock_wall_s(),
+		.boot_ms = clock_boot_ms(),
+		.awake_ms = clock_awake_ms(),
+	};
+	int r = process_boot_id(clocks.boot_id, error);
+
+	if (r < 0)
+		return r;
+	*ret_clocks = clocks;
+	return 0;
+}
 
 int pass_last(struct store *store, struct pass_clocks *ret_clocks, struct error *error)
 {
@@ -41,8 +59,8 @@ static bool was_suspended(const struct pass_clocks *last, const struct pass_cloc
 void pass_compare(
 	const struct pass_clocks *last, const struct pass_clocks *now, struct host_facts *ret_host)
 {
-	int64_t booted_s = now->wall_s - now->boot_ms / 1000, step_s;
-	struct host_facts host = { .resumed_s = booted_s > 0 ? booted_s : 0 };
+	int64_t boot_s = now->wall_s - now->boot_ms / 1000, step_s;
+	struct host_facts host = { .boot_s = boot_s > 0 ? boot_s : 0 };
 
 	if (last && text_equal(last->boot_id, now->boot_id)) {
 		step_s = wall_step_s(last, now);
