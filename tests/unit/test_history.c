@@ -4,7 +4,7 @@
 #include "state/history.h"
 #include "state/pins.h"
 
-#include "books.h"
+#include "database.h"
 
 static void add(struct store *store, int64_t at_s, const char *run, const char *action)
 {
@@ -35,7 +35,7 @@ static void what_was_added_is_read_back(void **state)
 {
 	size_t count = 0;
 
-	assert_int_equal(history_add(books(state),
+	assert_int_equal(history_add(database(state),
 				 &(struct history_entry){ .at_s = NOW,
 					 .pass = "p1",
 					 .run = "r1",
@@ -48,7 +48,8 @@ static void what_was_added_is_read_back(void **state)
 				 NULL),
 		0);
 	assert_int_equal(
-		history_each(books(state), NULL, 0, an_entry_is_read_back_whole, &count, NULL), 0);
+		history_each(database(state), NULL, 0, an_entry_is_read_back_whole, &count, NULL),
+		0);
 	assert_int_equal(count, 1);
 }
 
@@ -71,17 +72,17 @@ static void all_come_in_order_of_time(void **state)
 {
 	struct order all = { 0 }, some = { 0 }, late = { 0 };
 
-	assert_int_equal(db_exec(books(state),
+	assert_int_equal(db_exec(database(state),
 				 "WITH RECURSIVE n (i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n"
 				 " WHERE i < 1199) INSERT INTO history (at_s, run, action, bytes)"
 				 " SELECT 1000 + (i * 7) % 5, 'r' || (i % 2), 'kept', 0 FROM n",
 				 "fill", NULL),
 		0);
-	assert_int_equal(history_each(books(state), NULL, 0, check_order, &all, NULL), 0);
+	assert_int_equal(history_each(database(state), NULL, 0, check_order, &all, NULL), 0);
 	assert_int_equal(all.count, 1200);
-	assert_int_equal(history_each(books(state), "r1", 0, check_order, &some, NULL), 0);
+	assert_int_equal(history_each(database(state), "r1", 0, check_order, &some, NULL), 0);
 	assert_int_equal(some.count, 600);
-	assert_int_equal(history_each(books(state), NULL, 1003, check_order, &late, NULL), 0);
+	assert_int_equal(history_each(database(state), NULL, 1003, check_order, &late, NULL), 0);
 	assert_int_equal(late.count, 480);
 }
 
@@ -90,15 +91,15 @@ static void trimming_spares_the_tombstone_of_a_pinned_run(void **state)
 	char *left CLEANUP(mem_done) = NULL, *pinned CLEANUP(mem_done) = NULL;
 	bool known;
 
-	add(books(state), NOW - 100, "r1", "registered");
-	add(books(state), NOW - 90, "r1", "reaped");
-	add(books(state), NOW - 80, "r1", "reaped");
-	add(books(state), NOW - 90, "r2", "reaped");
-	add(books(state), NOW, "r3", "registered");
-	assert_int_equal(pins_set(books(state), &(struct pin){ .run = "r1" }, &known, NULL), 1);
-	assert_int_equal(history_trim(books(state), NOW, NULL), 0);
-	pinned = books_history(books(state), "r1");
-	left = books_history(books(state), NULL);
+	add(database(state), NOW - 100, "r1", "registered");
+	add(database(state), NOW - 90, "r1", "reaped");
+	add(database(state), NOW - 80, "r1", "reaped");
+	add(database(state), NOW - 90, "r2", "reaped");
+	add(database(state), NOW, "r3", "registered");
+	assert_int_equal(pins_set(database(state), &(struct pin){ .run = "r1" }, &known, NULL), 1);
+	assert_int_equal(history_trim(database(state), NOW, NULL), 0);
+	pinned = database_history(database(state), "r1");
+	left = database_history(database(state), NULL);
 	assert_non_null(strstr(pinned, "reaped"));
 	assert_null(strstr(pinned, "reaped reaped"));
 	assert_null(strstr(pinned, "registered"));
@@ -118,16 +119,16 @@ static void write_meanwhile(void *context, const struct history_entry *entry)
 static void a_reader_holds_no_lock_while_it_is_called_back(void **state)
 {
 	struct workdir *workdir = *state;
-	struct store *reader = books_open(workdir, STORE_READ);
+	struct store *reader = database_open(workdir, STORE_READ);
 
-	assert_int_equal(books_register(books(state), "r1", NULL, 0, NULL), 1);
-	assert_int_equal(history_each(reader, NULL, 0, write_meanwhile, books(state), NULL), 0);
+	assert_int_equal(database_register(database(state), "r1", NULL, 0, NULL), 1);
+	assert_int_equal(history_each(reader, NULL, 0, write_meanwhile, database(state), NULL), 0);
 	store_close(reader);
 }
 
 int main(void)
 {
-#define TEST(name) cmocka_unit_test_setup_teardown(name, books_setup, books_teardown)
+#define TEST(name) cmocka_unit_test_setup_teardown(name, database_setup, database_teardown)
 	const struct CMUnitTest tests[] = {
 		TEST(what_was_added_is_read_back),
 		TEST(all_come_in_order_of_time),

@@ -3,7 +3,7 @@
 #include "state/history.h"
 #include "state/passes.h"
 
-#include "books.h"
+#include "database.h"
 
 #include <errno.h>
 
@@ -87,11 +87,11 @@ static void the_last_pass_that_began_is_remembered(void **state)
 {
 	struct pass_clocks read, second = base;
 
-	assert_int_equal(pass_last(books(state), &read, NULL), 0);
-	assert_int_equal(pass_begin(books(state), "p1", &base, NULL), 0);
+	assert_int_equal(pass_last(database(state), &read, NULL), 0);
+	assert_int_equal(pass_begin(database(state), "p1", &base, NULL), 0);
 	second.wall_s -= 500; /* the later one, whatever the clock says */
-	assert_int_equal(pass_begin(books(state), "p2", &second, NULL), 0);
-	assert_int_equal(pass_last(books(state), &read, NULL), 1);
+	assert_int_equal(pass_begin(database(state), "p2", &second, NULL), 0);
+	assert_int_equal(pass_last(database(state), &read, NULL), 1);
 	assert_int_equal(read.wall_s, second.wall_s);
 	assert_int_equal(read.boot_ms, second.boot_ms);
 	assert_int_equal(read.awake_ms, second.awake_ms);
@@ -104,26 +104,27 @@ static void an_end_is_noted_and_what_was_done_stands_in_the_log(void **state)
 	struct pass_clocks read;
 	char *history CLEANUP(mem_done) = NULL;
 
-	assert_int_equal(pass_begin(books(state), "p1", &base, NULL), 0);
+	assert_int_equal(pass_begin(database(state), "p1", &base, NULL), 0);
 	assert_int_equal(
-		pass_end(books(state), "p1", NOW + 1, &(struct pass_counts){ .runs = 4 }, NULL), 0);
-	assert_int_equal(pass_begin(books(state), "p2", &base, NULL), 0);
+		pass_end(database(state), "p1", NOW + 1, &(struct pass_counts){ .runs = 4 }, NULL),
+		0);
+	assert_int_equal(pass_begin(database(state), "p2", &base, NULL), 0);
 	assert_int_equal(
-		pass_end(books(state), "p2", NOW + 2,
+		pass_end(database(state), "p2", NOW + 2,
 			&(struct pass_counts){ .runs = 4, .exit_code = 69, .blind = "containers" },
 			NULL),
 		0);
 	assert_int_equal(
-		pass_end(books(state), "p3", NOW, &(struct pass_counts){ 0 }, NULL), -ENOENT);
-	history = books_history(books(state), NULL);
+		pass_end(database(state), "p3", NOW, &(struct pass_counts){ 0 }, NULL), -ENOENT);
+	history = database_history(database(state), NULL);
 	assert_string_equal(history, "pass");
-	assert_int_equal(history_trim(books(state), NOW + 100, NULL), 0);
-	assert_int_equal(pass_last(books(state), &read, NULL), 1);
+	assert_int_equal(history_trim(database(state), NOW + 100, NULL), 0);
+	assert_int_equal(pass_last(database(state), &read, NULL), 1);
 }
 
 int main(void)
 {
-#define TEST(name) cmocka_unit_test_setup_teardown(name, books_setup, books_teardown)
+#define TEST(name) cmocka_unit_test_setup_teardown(name, database_setup, database_teardown)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(clocks_that_run_together_are_fine),
 		cmocka_unit_test(a_step_of_more_than_five_minutes_is_seen_either_way),

@@ -3,7 +3,7 @@
 #include "base/text.h"
 #include "state/pins.h"
 
-#include "books.h"
+#include "database.h"
 
 #include <errno.h>
 
@@ -32,10 +32,10 @@ static void a_pin_is_loaded_until_it_ends(void **state)
 	struct inventory inventory CLEANUP(inventory_done) = { .now_s = NOW };
 	const struct pin *pin;
 
-	assert_int_equal(set(books(state), "r1", "look; \"here\"", NOW + 1), 1);
-	assert_int_equal(set(books(state), "r2", NULL, 0), 1);
-	assert_int_equal(set(books(state), "r3", NULL, NOW), 1);
-	assert_int_equal(pins_load(books(state), &inventory, NULL), 0);
+	assert_int_equal(set(database(state), "r1", "look; \"here\"", NOW + 1), 1);
+	assert_int_equal(set(database(state), "r2", NULL, 0), 1);
+	assert_int_equal(set(database(state), "r3", NULL, NOW), 1);
+	assert_int_equal(pins_load(database(state), &inventory, NULL), 0);
 	assert_int_equal(inventory.run_count, 2);
 	pin = inventory_find(&inventory, "r1")->pin;
 	assert_string_equal(pin->run, "r1");
@@ -50,10 +50,10 @@ static void pinning_says_whether_the_run_is_known(void **state)
 {
 	bool known = true;
 
-	assert_int_equal(pins_set(books(state), &(struct pin){ .run = "r1" }, &known, NULL), 1);
+	assert_int_equal(pins_set(database(state), &(struct pin){ .run = "r1" }, &known, NULL), 1);
 	assert_false(known);
-	assert_int_equal(books_register(books(state), "r1", NULL, 0, NULL), 1);
-	assert_int_equal(pins_set(books(state), &(struct pin){ .run = "r1" }, &known, NULL), 0);
+	assert_int_equal(database_register(database(state), "r1", NULL, 0, NULL), 1);
+	assert_int_equal(pins_set(database(state), &(struct pin){ .run = "r1" }, &known, NULL), 0);
 	assert_true(known);
 }
 
@@ -62,13 +62,13 @@ static void the_same_pin_is_no_change_and_another_replaces_it(void **state)
 	struct inventory inventory CLEANUP(inventory_done) = { .now_s = NOW };
 	char *history CLEANUP(mem_done) = NULL;
 
-	assert_int_equal(set(books(state), "r1", "a", NOW + 5), 1);
-	assert_int_equal(set(books(state), "r1", "a", NOW + 5), 0);
-	assert_int_equal(set(books(state), "r1", "b", NOW + 5), 1);
-	assert_int_equal(set(books(state), "r1", "b", 0), 1);
-	assert_int_equal(pins_load(books(state), &inventory, NULL), 0);
+	assert_int_equal(set(database(state), "r1", "a", NOW + 5), 1);
+	assert_int_equal(set(database(state), "r1", "a", NOW + 5), 0);
+	assert_int_equal(set(database(state), "r1", "b", NOW + 5), 1);
+	assert_int_equal(set(database(state), "r1", "b", 0), 1);
+	assert_int_equal(pins_load(database(state), &inventory, NULL), 0);
 	assert_int_equal(inventory_find(&inventory, "r1")->pin->until_s, 0);
-	history = books_history(books(state), "r1");
+	history = database_history(database(state), "r1");
 	assert_string_equal(history, "pinned pinned pinned");
 }
 
@@ -76,11 +76,11 @@ static void dropping_is_idempotent(void **state)
 {
 	char *history CLEANUP(mem_done) = NULL;
 
-	assert_int_equal(pins_drop(books(state), "r1", NULL), 0);
-	assert_int_equal(set(books(state), "r1", "a", 0), 1);
-	assert_int_equal(pins_drop(books(state), "r1", NULL), 1);
-	assert_int_equal(pins_drop(books(state), "r1", NULL), 0);
-	history = books_history(books(state), "r1");
+	assert_int_equal(pins_drop(database(state), "r1", NULL), 0);
+	assert_int_equal(set(database(state), "r1", "a", 0), 1);
+	assert_int_equal(pins_drop(database(state), "r1", NULL), 1);
+	assert_int_equal(pins_drop(database(state), "r1", NULL), 0);
+	history = database_history(database(state), "r1");
 	assert_string_equal(history, "pinned unpinned");
 }
 
@@ -88,13 +88,13 @@ static void ended_pins_go_and_are_named(void **state)
 {
 	struct text ended CLEANUP(text_done) = { 0 }, left CLEANUP(text_done) = { 0 };
 
-	assert_int_equal(set(books(state), "r1", "a", NOW - 1), 1);
-	assert_int_equal(set(books(state), "r2", "a", NOW + 1), 1);
-	assert_int_equal(set(books(state), "r3", "a", 0), 1);
-	assert_int_equal(set(books(state), "r4", "a", NOW), 1);
-	assert_int_equal(pins_expire(books(state), NOW, add_run_name, &ended, NULL), 0);
+	assert_int_equal(set(database(state), "r1", "a", NOW - 1), 1);
+	assert_int_equal(set(database(state), "r2", "a", NOW + 1), 1);
+	assert_int_equal(set(database(state), "r3", "a", 0), 1);
+	assert_int_equal(set(database(state), "r4", "a", NOW), 1);
+	assert_int_equal(pins_expire(database(state), NOW, add_run_name, &ended, NULL), 0);
 	assert_string_equal(ended.data, "r1 r4 ");
-	assert_int_equal(pins_each(books(state), add_run_name, &left, NULL), 0);
+	assert_int_equal(pins_each(database(state), add_run_name, &left, NULL), 0);
 	assert_string_equal(left.data, "r2 r3 ");
 }
 
@@ -102,10 +102,10 @@ static void a_pin_outlives_the_row(void **state)
 {
 	struct inventory inventory CLEANUP(inventory_done) = { .now_s = NOW };
 
-	assert_int_equal(books_register(books(state), "r1", NULL, 0, NULL), 1);
-	assert_int_equal(set(books(state), "r1", "a", 0), 1);
-	assert_int_equal(runs_forget(books(state), "r1", 0, NULL, NOW, NULL), 1);
-	assert_int_equal(pins_load(books(state), &inventory, NULL), 0);
+	assert_int_equal(database_register(database(state), "r1", NULL, 0, NULL), 1);
+	assert_int_equal(set(database(state), "r1", "a", 0), 1);
+	assert_int_equal(runs_forget(database(state), "r1", 0, NULL, NOW, NULL), 1);
+	assert_int_equal(pins_load(database(state), &inventory, NULL), 0);
 	assert_non_null(inventory_find(&inventory, "r1")->pin);
 }
 
@@ -114,12 +114,12 @@ static void no_pin_without_an_identifier(void **state)
 	bool known;
 
 	assert_int_equal(
-		pins_set(books(state), &(struct pin){ .run = "../x" }, &known, NULL), -EINVAL);
+		pins_set(database(state), &(struct pin){ .run = "../x" }, &known, NULL), -EINVAL);
 }
 
 int main(void)
 {
-#define TEST(name) cmocka_unit_test_setup_teardown(name, books_setup, books_teardown)
+#define TEST(name) cmocka_unit_test_setup_teardown(name, database_setup, database_teardown)
 	const struct CMUnitTest tests[] = {
 		TEST(a_pin_is_loaded_until_it_ends),
 		TEST(pinning_says_whether_the_run_is_known),

@@ -3,7 +3,7 @@
 #include "base/text.h"
 #include "state/history.h"
 
-#include "books.h"
+#include "database.h"
 
 #include <errno.h>
 
@@ -33,7 +33,7 @@ static void register_all(struct store *store)
 {
 	struct error error = { 0 };
 
-	if (books_register(store, "r1", everything, ARRAY_SIZE(everything), &error) != 1)
+	if (database_register(store, "r1", everything, ARRAY_SIZE(everything), &error) != 1)
 		fail_msg("%s", error.text);
 }
 
@@ -47,8 +47,8 @@ static void what_was_registered_is_loaded_whole(void **state)
 	struct inventory inventory CLEANUP(inventory_done) = { 0 };
 	const struct record *row;
 
-	register_all(books(state));
-	row = books_row(books(state), "r1", &inventory);
+	register_all(database(state));
+	row = database_row(database(state), "r1", &inventory);
 	assert_non_null(row);
 	assert_string_equal(row->run, "r1");
 	assert_true(row->generation >= NOW);
@@ -87,9 +87,10 @@ static void all_runs_are_loaded_each_with_its_own(void **state)
 		(void)snprintf(run, sizeof(run), "r%d", i);
 		(void)snprintf(path, sizeof(path), "/ws/%s", run);
 		assert_int_equal(
-			books_register(books(state), run, &resource, (size_t)(i % 2), NULL), 1);
+			database_register(database(state), run, &resource, (size_t)(i % 2), NULL),
+			1);
 	}
-	assert_int_equal(runs_load(books(state), &inventory, NULL, NULL), 0);
+	assert_int_equal(runs_load(database(state), &inventory, NULL, NULL), 0);
 	assert_int_equal(inventory.run_count, 30);
 	for (size_t i = 0; i < 30; i++) {
 		const struct record *row = inventory.runs[i]->row;
@@ -105,13 +106,14 @@ static void the_same_call_twice_changes_nothing(void **state)
 	struct inventory inventory CLEANUP(inventory_done) = { 0 };
 	char *history CLEANUP(mem_done) = NULL;
 
-	register_all(books(state));
+	register_all(database(state));
 	assert_int_equal(
-		books_register(books(state), "r1", everything, ARRAY_SIZE(everything), NULL), 0);
-	assert_int_equal(books_register(books(state), "r1", NULL, 0, NULL), 0);
-	assert_int_equal(
-		books_row(books(state), "r1", &inventory)->resource_count, ARRAY_SIZE(everything));
-	history = books_history(books(state), "r1");
+		database_register(database(state), "r1", everything, ARRAY_SIZE(everything), NULL),
+		0);
+	assert_int_equal(database_register(database(state), "r1", NULL, 0, NULL), 0);
+	assert_int_equal(database_row(database(state), "r1", &inventory)->resource_count,
+		ARRAY_SIZE(everything));
+	history = database_history(database(state), "r1");
 	assert_string_equal(history, "registered");
 }
 
@@ -121,13 +123,13 @@ static void resources_are_added_and_completed(void **state)
 	struct resource bare = WORKTREE("/ws/r1");
 	const struct record *row;
 
-	assert_int_equal(books_register(books(state), "r1", &bare, 1, NULL), 1);
-	register_all(books(state));
-	row = books_row(books(state), "r1", &inventory);
+	assert_int_equal(database_register(database(state), "r1", &bare, 1, NULL), 1);
+	register_all(database(state));
+	row = database_row(database(state), "r1", &inventory);
 	assert_int_equal(row->resource_count, ARRAY_SIZE(everything));
 	assert_string_equal(row->resources[0].repo, "/git/app/.git");
 	assert_int_equal(row->resources[0].ino, 42);
-	assert_int_equal(books_register(books(state), "r1", &bare, 1, NULL), 0);
+	assert_int_equal(database_register(database(state), "r1", &bare, 1, NULL), 0);
 }
 
 static void told_twice_in_one_call_is_told_once(void **state)
@@ -136,8 +138,8 @@ static void told_twice_in_one_call_is_told_once(void **state)
 	struct resource twice[] = { { .kind = KIND_CONTAINER, .locator = "c" },
 		{ .kind = KIND_CONTAINER, .locator = "c" } };
 
-	assert_int_equal(books_register(books(state), "r1", twice, 2, NULL), 1);
-	assert_int_equal(books_row(books(state), "r1", &inventory)->resource_count, 1);
+	assert_int_equal(database_register(database(state), "r1", twice, 2, NULL), 1);
+	assert_int_equal(database_row(database(state), "r1", &inventory)->resource_count, 1);
 }
 
 static void a_contradiction_is_an_error_that_names_both_and_changes_nothing(void **state)
@@ -166,17 +168,17 @@ static void a_contradiction_is_an_error_that_names_both_and_changes_nothing(void
 	branch.branch = "main";
 	second.locator = "sbx/r2";
 	container.token = "fedcba";
-	register_all(books(state));
+	register_all(database(state));
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		struct inventory inventory CLEANUP(inventory_done) = { 0 };
 		struct record record = cases[i].record;
 		struct error error = { 0 };
 
 		record.run = "r1";
-		assert_int_equal(tell(books(state), &record, &error), -EEXIST);
+		assert_int_equal(tell(database(state), &record, &error), -EEXIST);
 		if (!strstr(error.text, cases[i].one) || !strstr(error.text, cases[i].other))
 			fail_msg("%zu: %s", i, error.text);
-		assert_int_equal(books_row(books(state), "r1", &inventory)->resource_count,
+		assert_int_equal(database_row(database(state), "r1", &inventory)->resource_count,
 			ARRAY_SIZE(everything));
 	}
 }
@@ -186,12 +188,14 @@ static void a_container_after_none_was_promised_is_a_contradiction(void **state)
 	struct resource container = everything[2];
 
 	assert_int_equal(
-		tell(books(state), &(struct record){ .run = "r1", .no_container = true }, NULL), 1);
-	assert_int_equal(tell(books(state), &(struct record){ .run = "r1" }, NULL), 0);
-	assert_int_equal(books_register(books(state), "r1", &container, 1, NULL), -EEXIST);
-	assert_int_equal(books_register(books(state), "r2", NULL, 0, NULL), 1);
+		tell(database(state), &(struct record){ .run = "r1", .no_container = true }, NULL),
+		1);
+	assert_int_equal(tell(database(state), &(struct record){ .run = "r1" }, NULL), 0);
+	assert_int_equal(database_register(database(state), "r1", &container, 1, NULL), -EEXIST);
+	assert_int_equal(database_register(database(state), "r2", NULL, 0, NULL), 1);
 	assert_int_equal(
-		tell(books(state), &(struct record){ .run = "r2", .no_container = true }, NULL), 1);
+		tell(database(state), &(struct record){ .run = "r2", .no_container = true }, NULL),
+		1);
 }
 
 static void a_moved_head_and_a_used_again_pid_are_no_contradiction(void **state)
@@ -200,31 +204,31 @@ static void a_moved_head_and_a_used_again_pid_are_no_contradiction(void **state)
 	struct resource moved = everything[0], again = everything[6];
 	const struct record *row;
 
-	register_all(books(state));
+	register_all(database(state));
 	moved.base = "ffffffffffffffffffffffffffffffffffffffff";
 	again.token = "boot:100";
-	assert_int_equal(books_register(books(state), "r1", &moved, 1, NULL), 0);
-	assert_int_equal(books_register(books(state), "r1", &again, 1, NULL), 1);
-	row = books_row(books(state), "r1", &inventory);
+	assert_int_equal(database_register(database(state), "r1", &moved, 1, NULL), 0);
+	assert_int_equal(database_register(database(state), "r1", &again, 1, NULL), 1);
+	row = database_row(database(state), "r1", &inventory);
 	assert_string_equal(row->resources[0].base, everything[0].base);
 	assert_string_equal(row->resources[6].token, "boot:100");
 }
 
 static void what_one_run_owns_no_other_can_register(void **state)
 {
-	register_all(books(state));
+	register_all(database(state));
 	for (size_t i = 0; i < ARRAY_SIZE(everything); i++) {
 		struct inventory inventory CLEANUP(inventory_done) = { 0 };
 		struct error error = { 0 };
 		bool shared =
 			everything[i].kind == KIND_PROCESS || everything[i].kind == KIND_VOLUME;
-		int r = books_register(books(state), "r2", &everything[i], 1, &error);
+		int r = database_register(database(state), "r2", &everything[i], 1, &error);
 
 		assert_int_equal(r, shared ? 1 : -EADDRINUSE);
 		if (shared)
 			continue;
 		assert_non_null(strstr(error.text, "run 'r1'"));
-		assert_null(books_row(books(state), "r2", &inventory));
+		assert_null(database_row(database(state), "r2", &inventory));
 	}
 }
 
@@ -234,8 +238,8 @@ static void the_same_branch_of_another_repository_is_another_branch(void **state
 		.kind = KIND_BRANCH, .locator = "sbx/r1", .repo = "/git/b/.git"
 	};
 
-	register_all(books(state));
-	assert_int_equal(books_register(books(state), "r2", &branch, 1, NULL), 1);
+	register_all(database(state));
+	assert_int_equal(database_register(database(state), "r2", &branch, 1, NULL), 1);
 }
 
 static void rubbish_is_not_registered(void **state)
@@ -257,10 +261,10 @@ static void rubbish_is_not_registered(void **state)
 	for (size_t i = 0; i < ARRAY_SIZE(bad); i++) {
 		struct error error = { 0 };
 
-		assert_int_equal(tell(books(state), &bad[i], &error), -EINVAL);
+		assert_int_equal(tell(database(state), &bad[i], &error), -EINVAL);
 		assert_int_not_equal(error.text[0], 0);
 	}
-	assert_int_equal(runs_load(books(state), &inventory, NULL, NULL), 0);
+	assert_int_equal(runs_load(database(state), &inventory, NULL, NULL), 0);
 	assert_int_equal(inventory.run_count, 0);
 }
 
@@ -271,17 +275,17 @@ static void a_given_creation_time_is_also_the_sign_of_life(void **state)
 	struct record record = { .run = "r1", .created_s = NOW - 86400, .ttl_s = 60 };
 	const struct record *row;
 
-	assert_int_equal(tell(books(state), &record, NULL), 1);
+	assert_int_equal(tell(database(state), &record, NULL), 1);
 	record.resources = &path;
 	record.resource_count = 1;
-	assert_int_equal(tell(books(state), &record, NULL), 1);
-	row = books_row(books(state), "r1", &inventory);
+	assert_int_equal(tell(database(state), &record, NULL), 1);
+	row = database_row(database(state), "r1", &inventory);
 	assert_int_equal(row->last_sign_s, NOW - 86400);
 	assert_int_equal(row->deadline_s, NOW - 86400 + 60);
 	path.locator = "/tmp/y";
 	record.created_s = 0;
-	assert_int_equal(tell(books(state), &record, NULL), 1);
-	assert_int_equal(books_row(books(state), "r1", &inventory)->last_sign_s, NOW + 10);
+	assert_int_equal(tell(database(state), &record, NULL), 1);
+	assert_int_equal(database_row(database(state), "r1", &inventory)->last_sign_s, NOW + 10);
 }
 
 static void a_heartbeat_is_a_sign_of_life_and_a_ttl_moves_the_deadline(void **state)
@@ -290,17 +294,17 @@ static void a_heartbeat_is_a_sign_of_life_and_a_ttl_moves_the_deadline(void **st
 	char *history CLEANUP(mem_done) = NULL;
 	const struct record *row;
 
-	register_all(books(state));
-	assert_int_equal(runs_renew(books(state), "r1", NOW + 100, 0, NULL), 1);
-	row = books_row(books(state), "r1", &inventory);
+	register_all(database(state));
+	assert_int_equal(runs_renew(database(state), "r1", NOW + 100, 0, NULL), 1);
+	row = database_row(database(state), "r1", &inventory);
 	assert_int_equal(row->last_sign_s, NOW + 100);
 	assert_int_equal(row->deadline_s, NOW + TTL);
-	assert_int_equal(runs_renew(books(state), "r1", NOW + 200, 60, NULL), 1);
-	row = books_row(books(state), "r1", &inventory);
+	assert_int_equal(runs_renew(database(state), "r1", NOW + 200, 60, NULL), 1);
+	row = database_row(database(state), "r1", &inventory);
 	assert_int_equal(row->deadline_s, NOW + 260);
 	assert_int_equal(row->ttl_s, TTL); /* the same registration is still the same */
-	assert_int_equal(runs_renew(books(state), "no", NOW, 0, NULL), -ENOENT);
-	history = books_history(books(state), "r1");
+	assert_int_equal(runs_renew(database(state), "no", NOW, 0, NULL), -ENOENT);
+	history = database_history(database(state), "r1");
 	assert_string_equal(history, "registered renewed");
 }
 
@@ -311,24 +315,27 @@ static void the_end_is_recorded_once(void **state)
 	char *history CLEANUP(mem_done) = NULL;
 	const struct record *row;
 
-	register_all(books(state));
-	assert_int_equal(runs_finish(books(state), "r1", OUTCOME_OK, NOW + 50, NOW + 60, NULL), 1);
-	assert_int_equal(runs_finish(books(state), "r1", OUTCOME_OK, NOW + 50, NOW + 70, NULL), 0);
-	assert_int_equal(runs_finish(books(state), "r1", OUTCOME_OK, 0, NOW + 70, NULL), 0);
-	assert_int_equal(runs_finish(books(state), "r1", OUTCOME_OK, NOW + 70, NOW + 70, NULL), 0);
+	register_all(database(state));
 	assert_int_equal(
-		runs_finish(books(state), "r1", OUTCOME_OK, NOW + 51, NOW + 70, NULL), -EEXIST);
+		runs_finish(database(state), "r1", OUTCOME_OK, NOW + 50, NOW + 60, NULL), 1);
 	assert_int_equal(
-		runs_finish(books(state), "r1", OUTCOME_FAILED, 0, NOW + 70, &error), -EEXIST);
+		runs_finish(database(state), "r1", OUTCOME_OK, NOW + 50, NOW + 70, NULL), 0);
+	assert_int_equal(runs_finish(database(state), "r1", OUTCOME_OK, 0, NOW + 70, NULL), 0);
+	assert_int_equal(
+		runs_finish(database(state), "r1", OUTCOME_OK, NOW + 70, NOW + 70, NULL), 0);
+	assert_int_equal(
+		runs_finish(database(state), "r1", OUTCOME_OK, NOW + 51, NOW + 70, NULL), -EEXIST);
+	assert_int_equal(
+		runs_finish(database(state), "r1", OUTCOME_FAILED, 0, NOW + 70, &error), -EEXIST);
 	assert_non_null(strstr(error.text, "(ok) at 2026-11-29T15:33:50Z"));
-	row = books_row(books(state), "r1", &inventory);
+	row = database_row(database(state), "r1", &inventory);
 	assert_int_equal(row->outcome, OUTCOME_OK);
 	assert_int_equal(row->finished_s, NOW + 50);
 	assert_int_equal(row->resources[0].span_to_s, NOW + 50);
-	assert_int_equal(runs_renew(books(state), "r1", NOW + 70, 0, NULL), -EALREADY);
-	assert_int_equal(books_register(books(state), "r1", NULL, 0, NULL), -EEXIST);
-	assert_int_equal(runs_finish(books(state), "no", OUTCOME_OK, 0, NOW, NULL), -ENOENT);
-	history = books_history(books(state), "r1");
+	assert_int_equal(runs_renew(database(state), "r1", NOW + 70, 0, NULL), -EALREADY);
+	assert_int_equal(database_register(database(state), "r1", NULL, 0, NULL), -EEXIST);
+	assert_int_equal(runs_finish(database(state), "no", OUTCOME_OK, 0, NOW, NULL), -ENOENT);
+	history = database_history(database(state), "r1");
 	assert_string_equal(history, "registered finished");
 }
 
@@ -337,16 +344,16 @@ static void forgetting_drops_one_resource_or_all(void **state)
 	struct inventory inventory CLEANUP(inventory_done) = { 0 };
 	char *history CLEANUP(mem_done) = NULL;
 
-	register_all(books(state));
-	assert_int_equal(runs_forget(books(state), "r1", KIND_VOLUME, "v1", NOW, NULL), 1);
-	assert_int_equal(runs_forget(books(state), "r1", KIND_VOLUME, "v1", NOW, NULL), 0);
-	assert_int_equal(books_row(books(state), "r1", &inventory)->resource_count,
+	register_all(database(state));
+	assert_int_equal(runs_forget(database(state), "r1", KIND_VOLUME, "v1", NOW, NULL), 1);
+	assert_int_equal(runs_forget(database(state), "r1", KIND_VOLUME, "v1", NOW, NULL), 0);
+	assert_int_equal(database_row(database(state), "r1", &inventory)->resource_count,
 		ARRAY_SIZE(everything) - 1);
-	assert_int_equal(runs_forget(books(state), "r1", 0, NULL, NOW, NULL), 1);
-	assert_null(books_row(books(state), "r1", &inventory));
-	assert_int_equal(runs_forget(books(state), "r1", 0, NULL, NOW, NULL), 0);
-	assert_int_equal(books_register(books(state), "r2", everything, 3, NULL), 1);
-	history = books_history(books(state), "r1");
+	assert_int_equal(runs_forget(database(state), "r1", 0, NULL, NOW, NULL), 1);
+	assert_null(database_row(database(state), "r1", &inventory));
+	assert_int_equal(runs_forget(database(state), "r1", 0, NULL, NOW, NULL), 0);
+	assert_int_equal(database_register(database(state), "r2", everything, 3, NULL), 1);
+	history = database_history(database(state), "r1");
 	assert_string_equal(history, "registered forgotten forgotten");
 }
 
@@ -358,31 +365,31 @@ static void a_generation_is_never_used_again(void **state)
 	for (int i = 0; i < 5; i++) {
 		int64_t generation;
 
-		register_all(books(state));
-		generation = books_row(books(state), "r1", &inventory)->generation;
+		register_all(database(state));
+		generation = database_row(database(state), "r1", &inventory)->generation;
 		assert_true(generation > last);
 		last = generation;
-		assert_int_equal(runs_forget(books(state), "r1", 0, NULL, NOW, NULL), 1);
+		assert_int_equal(runs_forget(database(state), "r1", 0, NULL, NOW, NULL), 1);
 	}
 	/* A database that knows of no tombstone gives later ones too, when it is later. */
-	assert_int_equal(history_trim(books(state), NOW + 1, NULL), 0);
-	assert_int_equal(
-		runs_register(books(state), &(struct record){ .run = "r1" }, TTL, NOW + 3600, NULL),
+	assert_int_equal(history_trim(database(state), NOW + 1, NULL), 0);
+	assert_int_equal(runs_register(database(state), &(struct record){ .run = "r1" }, TTL,
+				 NOW + 3600, NULL),
 		1);
-	assert_true(books_row(books(state), "r1", &inventory)->generation > last);
+	assert_true(database_row(database(state), "r1", &inventory)->generation > last);
 }
 
 static void a_good_answer_of_the_engines_counts_from_the_end_on(void **state)
 {
 	struct inventory inventory CLEANUP(inventory_done) = { 0 };
 
-	register_all(books(state));
-	assert_int_equal(runs_note_engine_clear(books(state), "r1", NOW + 5, NULL), 0);
-	assert_int_equal(books_row(books(state), "r1", &inventory)->engine_clear_s, 0);
-	assert_int_equal(runs_finish(books(state), "r1", OUTCOME_OK, 0, NOW + 6, NULL), 1);
-	assert_int_equal(runs_note_engine_clear(books(state), "r1", NOW + 7, NULL), 0);
-	assert_int_equal(runs_note_engine_clear(books(state), "r1", NOW + 8, NULL), 0);
-	assert_int_equal(books_row(books(state), "r1", &inventory)->engine_clear_s, NOW + 7);
+	register_all(database(state));
+	assert_int_equal(runs_note_engine_clear(database(state), "r1", NOW + 5, NULL), 0);
+	assert_int_equal(database_row(database(state), "r1", &inventory)->engine_clear_s, 0);
+	assert_int_equal(runs_finish(database(state), "r1", OUTCOME_OK, 0, NOW + 6, NULL), 1);
+	assert_int_equal(runs_note_engine_clear(database(state), "r1", NOW + 7, NULL), 0);
+	assert_int_equal(runs_note_engine_clear(database(state), "r1", NOW + 8, NULL), 0);
+	assert_int_equal(database_row(database(state), "r1", &inventory)->engine_clear_s, NOW + 7);
 }
 
 static void sightings_keep_the_first_moment_until_they_are_gone(void **state)
@@ -390,16 +397,16 @@ static void sightings_keep_the_first_moment_until_they_are_gone(void **state)
 	struct inventory inventory CLEANUP(inventory_done) = { 0 };
 	struct run *seen = inventory_run(&inventory, "o1");
 
-	assert_int_equal(runs_note_sighting(books(state), "o1", NOW, NULL), 0);
-	assert_int_equal(runs_note_sighting(books(state), "o1", NOW + 5, NULL), 0);
-	assert_int_equal(runs_note_sighting(books(state), "o2", NOW + 5, NULL), 0);
-	assert_int_equal(runs_load_sightings(books(state), &inventory, NULL), 0);
+	assert_int_equal(runs_note_sighting(database(state), "o1", NOW, NULL), 0);
+	assert_int_equal(runs_note_sighting(database(state), "o1", NOW + 5, NULL), 0);
+	assert_int_equal(runs_note_sighting(database(state), "o2", NOW + 5, NULL), 0);
+	assert_int_equal(runs_load_sightings(database(state), &inventory, NULL), 0);
 	assert_int_equal(seen->facts.first_seen_s, NOW);
 	assert_null(inventory_find(&inventory, "o2"));
-	assert_int_equal(runs_drop_sightings(books(state), &inventory, NULL), 0);
+	assert_int_equal(runs_drop_sightings(database(state), &inventory, NULL), 0);
 	seen->facts.first_seen_s = 0;
 	inventory_run(&inventory, "o2");
-	assert_int_equal(runs_load_sightings(books(state), &inventory, NULL), 0);
+	assert_int_equal(runs_load_sightings(database(state), &inventory, NULL), 0);
 	assert_int_equal(seen->facts.first_seen_s, NOW);
 	assert_int_equal(inventory_find(&inventory, "o2")->facts.first_seen_s, 0);
 }
@@ -407,7 +414,7 @@ static void sightings_keep_the_first_moment_until_they_are_gone(void **state)
 /* Twenty runs registered and finished by two processes, while this one claims what it sees. */
 static int harness(struct workdir *workdir, void *context)
 {
-	struct store *store = books_open(workdir, STORE_WRITE);
+	struct store *store = database_open(workdir, STORE_WRITE);
 	const char *name = context;
 	int failed = 0;
 
@@ -417,7 +424,7 @@ static int harness(struct workdir *workdir, void *context)
 
 		(void)snprintf(run, sizeof(run), "%s%d", name, i);
 		(void)snprintf(path, sizeof(path), "/ws/%s", run);
-		failed = books_register(store, run, &resource, 1, NULL) != 1          ? 1
+		failed = database_register(store, run, &resource, 1, NULL) != 1       ? 1
 			 : runs_renew(store, run, NOW + 1, 0, NULL) != 1              ? 2
 			 : runs_finish(store, run, OUTCOME_OK, 0, NOW + 2, NULL) != 1 ? 3
 										      : 0;
@@ -458,19 +465,19 @@ static void harnesses_and_a_pass_work_at_once(void **state)
 	workdir->more = NULL;
 	pids[0] = workdir_fork(harness, workdir, a);
 	pids[1] = workdir_fork(harness, workdir, b);
-	workdir->more = books_open(workdir, STORE_WRITE);
+	workdir->more = database_open(workdir, STORE_WRITE);
 	for (int i = 0; i < 10; i++)
-		reap_finished(books(state), &reaped);
+		reap_finished(database(state), &reaped);
 	assert_int_equal(workdir_wait(pids[0]), 0);
 	assert_int_equal(workdir_wait(pids[1]), 0);
-	reap_finished(books(state), &reaped);
+	reap_finished(database(state), &reaped);
 	assert_int_equal(reaped, 20);
-	assert_int_equal(store_verify(books(state), NULL), 0);
+	assert_int_equal(store_verify(database(state), NULL), 0);
 }
 
 int main(void)
 {
-#define TEST(name) cmocka_unit_test_setup_teardown(name, books_setup, books_teardown)
+#define TEST(name) cmocka_unit_test_setup_teardown(name, database_setup, database_teardown)
 	const struct CMUnitTest tests[] = {
 		TEST(what_was_registered_is_loaded_whole),
 		TEST(all_runs_are_loaded_each_with_its_own),

@@ -3,7 +3,7 @@
 #include "state/history.h"
 #include "state/pins.h"
 
-#include "books.h"
+#include "database.h"
 
 #include <errno.h>
 
@@ -21,7 +21,7 @@ static struct run *look(struct store *store, struct inventory *inventory, const 
 
 static struct run *registered(struct store *store, struct inventory *inventory)
 {
-	assert_int_equal(books_register(store, "r1", &tree, 1, NULL), 1);
+	assert_int_equal(database_register(store, "r1", &tree, 1, NULL), 1);
 	return look(store, inventory, "r1");
 }
 
@@ -46,7 +46,7 @@ static int pin(struct store *store, int64_t until_s)
 static void a_claimed_and_begun_run_is_reaped_and_leaves_a_tombstone(void **state)
 {
 	struct inventory inventory CLEANUP(inventory_done) = { 0 };
-	struct store *store = books(state);
+	struct store *store = database(state);
 	struct run *run = registered(store, &inventory);
 	char *history CLEANUP(mem_done) = NULL;
 
@@ -61,13 +61,13 @@ static void a_claimed_and_begun_run_is_reaped_and_leaves_a_tombstone(void **stat
 	assert_null(look(store, &inventory, "r1")->row);
 	assert_int_equal(
 		runs_reaped(store, "p1", look(store, &inventory, "r1"), NOW + 7, NULL), -ESTALE);
-	history = books_history(store, "r1");
+	history = database_history(store, "r1");
 	assert_string_equal(history, "registered claimed reaped");
 }
 
 static void what_happened_since_the_look_makes_the_claim_stale(void **state)
 {
-	struct store *store = books(state);
+	struct store *store = database(state);
 	struct resource more = { .kind = KIND_PATH, .locator = "/tmp/x" };
 
 	for (int i = 0; i < 6; i++) {
@@ -86,11 +86,11 @@ static void what_happened_since_the_look_makes_the_claim_stale(void **state)
 			assert_int_equal(runs_finish(store, "r1", OUTCOME_OK, 0, NOW + 1, NULL), 1);
 			break;
 		case 3:
-			assert_int_equal(books_register(store, "r1", &more, 1, NULL), 1);
+			assert_int_equal(database_register(store, "r1", &more, 1, NULL), 1);
 			break;
 		case 4:
 			assert_int_equal(runs_forget(store, "r1", 0, NULL, NOW, NULL), 1);
-			assert_int_equal(books_register(store, "r1", &tree, 1, NULL), 1);
+			assert_int_equal(database_register(store, "r1", &tree, 1, NULL), 1);
 			break;
 		default:
 			assert_int_equal(runs_forget(store, "r1", 0, NULL, NOW, NULL), 1);
@@ -103,7 +103,7 @@ static void what_happened_since_the_look_makes_the_claim_stale(void **state)
 
 static void a_sign_from_the_run_voids_a_claim_that_has_not_begun(void **state)
 {
-	struct store *store = books(state);
+	struct store *store = database(state);
 
 	for (int i = 0; i < 5; i++) {
 		struct inventory inventory CLEANUP(inventory_done) = { 0 };
@@ -119,7 +119,7 @@ static void a_sign_from_the_run_voids_a_claim_that_has_not_begun(void **state)
 			assert_int_equal(runs_finish(store, "r1", OUTCOME_OK, 0, NOW + 1, NULL), 1);
 			break;
 		case 2:
-			assert_int_equal(books_register(store, "r1", NULL, 0, NULL), 0);
+			assert_int_equal(database_register(store, "r1", NULL, 0, NULL), 0);
 			break;
 		case 3:
 			assert_int_equal(
@@ -139,12 +139,12 @@ static void a_sign_from_the_run_voids_a_claim_that_has_not_begun(void **state)
 static void a_run_that_is_being_taken_apart_cannot_be_changed(void **state)
 {
 	struct inventory inventory CLEANUP(inventory_done) = { 0 };
-	struct store *store = books(state);
+	struct store *store = database(state);
 	struct error error = { 0 };
 
 	assert_int_equal(claim(store, registered(store, &inventory), NULL), 1);
 	assert_int_equal(begin(store), 1);
-	assert_int_equal(books_register(store, "r1", &tree, 1, &error), -EBUSY);
+	assert_int_equal(database_register(store, "r1", &tree, 1, &error), -EBUSY);
 	assert_non_null(strstr(error.text, "is being taken apart since 2026-11-29T15:33:06Z"));
 	assert_int_equal(runs_renew(store, "r1", NOW, 0, NULL), -EBUSY);
 	assert_int_equal(runs_finish(store, "r1", OUTCOME_OK, 0, NOW, NULL), -EBUSY);
@@ -156,7 +156,7 @@ static void a_run_that_is_being_taken_apart_cannot_be_changed(void **state)
 static void a_pinned_run_is_neither_claimed_nor_begun(void **state)
 {
 	struct inventory inventory CLEANUP(inventory_done) = { 0 };
-	struct store *store = books(state);
+	struct store *store = database(state);
 	struct error error = { 0 };
 	struct run *run = registered(store, &inventory);
 
@@ -170,7 +170,7 @@ static void a_pinned_run_is_neither_claimed_nor_begun(void **state)
 static void a_begun_claim_of_a_dead_pass_becomes_ours(void **state)
 {
 	struct inventory inventory CLEANUP(inventory_done) = { 0 };
-	struct store *store = books(state);
+	struct store *store = database(state);
 	char *history CLEANUP(mem_done) = NULL;
 
 	assert_int_equal(claim(store, registered(store, &inventory), NULL), 1);
@@ -188,14 +188,14 @@ static void a_begun_claim_of_a_dead_pass_becomes_ours(void **state)
 	assert_int_equal(look(store, &inventory, "r1")->row->claim, CLAIM_BEGUN_REAP);
 	assert_int_equal(runs_release(store, "p2", "r1", NULL), 0);
 	assert_int_equal(look(store, &inventory, "r1")->row->claim, CLAIM_NONE);
-	history = books_history(store, "r1");
+	history = database_history(store, "r1");
 	assert_string_equal(history, "registered claimed resumed");
 }
 
 static void an_open_claim_of_a_dead_pass_is_void(void **state)
 {
 	struct inventory inventory CLEANUP(inventory_done) = { 0 };
-	struct store *store = books(state);
+	struct store *store = database(state);
 
 	assert_int_equal(claim(store, registered(store, &inventory), NULL), 1);
 	assert_int_equal(runs_void_claims(store, NULL), 0);
@@ -206,7 +206,7 @@ static void an_open_claim_of_a_dead_pass_is_void(void **state)
 static void a_stopped_run_is_recorded_as_failed_now(void **state)
 {
 	struct inventory inventory CLEANUP(inventory_done) = { 0 };
-	struct store *store = books(state);
+	struct store *store = database(state);
 	struct run *run = registered(store, &inventory);
 
 	assert_int_equal(runs_claim(store, "p1", run, CLAIM_BEGUN_STOP, NOW + 5, NULL), 1);
@@ -239,7 +239,7 @@ static struct run *orphan(struct store *store, struct inventory *inventory)
 static void an_orphan_gets_a_row_of_what_is_proven_until_the_claim_ends(void **state)
 {
 	struct inventory inventory CLEANUP(inventory_done) = { 0 };
-	struct store *store = books(state);
+	struct store *store = database(state);
 	struct run *run = orphan(store, &inventory);
 
 	assert_int_equal(claim(store, run, NULL), 1);
@@ -258,12 +258,12 @@ static void an_orphan_gets_a_row_of_what_is_proven_until_the_claim_ends(void **s
 static void an_orphan_that_is_registered_or_pinned_meanwhile_is_let_go(void **state)
 {
 	struct inventory inventory CLEANUP(inventory_done) = { 0 };
-	struct store *store = books(state);
+	struct store *store = database(state);
 	struct run *run = orphan(store, &inventory);
 	bool known = true;
 
 	assert_int_equal(claim(store, run, NULL), 1);
-	assert_int_equal(books_register(store, "o1", &tree, 1, NULL), 1);
+	assert_int_equal(database_register(store, "o1", &tree, 1, NULL), 1);
 	assert_int_equal(runs_begin(store, "p1", "o1", CLAIM_BEGUN_REAP, NOW, NULL), -ESTALE);
 	assert_string_equal(look(store, &inventory, "o1")->row->resources[0].locator, tree.locator);
 	assert_int_equal(claim(store, orphan(store, &inventory), NULL), 1);
@@ -276,14 +276,14 @@ static void an_orphan_that_is_registered_or_pinned_meanwhile_is_let_go(void **st
 	assert_int_equal(pins_drop(store, "o1", NULL), 1);
 
 	run = orphan(store, &inventory);
-	assert_int_equal(books_register(store, "o1", &tree, 1, NULL), 1);
+	assert_int_equal(database_register(store, "o1", &tree, 1, NULL), 1);
 	assert_int_equal(claim(store, run, NULL), -ESTALE);
 	assert_int_equal(runs_forget(store, "o1", 0, NULL, NOW, NULL), 1);
 
 	/* And never with what another run has registered. */
 	run = orphan(store, &inventory);
 	assert_int_equal(
-		books_register(store, "r2",
+		database_register(store, "r2",
 			&(struct resource){ .kind = KIND_CONTAINER, .locator = "c1" }, 1, NULL),
 		1);
 	assert_int_equal(claim(store, run, NULL), -EADDRINUSE);
@@ -292,7 +292,7 @@ static void an_orphan_that_is_registered_or_pinned_meanwhile_is_let_go(void **st
 
 int main(void)
 {
-#define TEST(name) cmocka_unit_test_setup_teardown(name, books_setup, books_teardown)
+#define TEST(name) cmocka_unit_test_setup_teardown(name, database_setup, database_teardown)
 	const struct CMUnitTest tests[] = {
 		TEST(a_claimed_and_begun_run_is_reaped_and_leaves_a_tombstone),
 		TEST(what_happened_since_the_look_makes_the_claim_stale),

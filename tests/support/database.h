@@ -8,19 +8,19 @@
 
 enum { NOW = 1795966380, TTL = 7200 };
 
-int books_setup(void **state);
-int books_teardown(void **state);
-struct store *books(void **state); /* open to write */
+int database_setup(void **state);
+int database_teardown(void **state);
+struct store *database(void **state); /* open to write */
 
 /* Another connection to it, for another process or for a closer look; closed by the caller. */
-struct store *books_open(struct workdir *workdir, enum store_access access);
+struct store *database_open(struct workdir *workdir, enum store_access access);
 
 /* What was done to a run (NULL: to all), in order: "registered finished"; the caller frees it. */
-char *books_history(struct store *store, const char *run);
+char *database_history(struct store *store, const char *run);
 
 /* Loads it, or gives NULL; good until the next call with this inventory. */
-const struct record *books_row(struct store *store, const char *run, struct inventory *inventory);
+const struct record *database_row(struct store *store, const char *run, struct inventory *inventory);
 
 /* Registers a run with resources, created now; what runs_register answers. */
-int books_register(struct store *store, const char *run, const struct resource *resources,
+int database_register(struct store *store, const char *run, const struct resource *resources,
 	size_t count, struct error *error);

@@ -1,9 +1,9 @@
-#include "books.h"
+#include "database.h"
 
 #include "base/text.h"
 #include "state/history.h"
 
-struct store *books_open(struct workdir *workdir, enum store_access access)
+struct store *database_open(struct workdir *workdir, enum store_access access)
 {
 	struct error error = { 0 };
 	struct store *store = NULL;
@@ -15,18 +15,18 @@ struct store *books_open(struct workdir *workdir, enum store_access access)
 	return store;
 }
 
-int books_setup(void **state)
+int database_setup(void **state)
 {
 	struct workdir *workdir;
 
 	if (workdir_setup(state) < 0)
 		return -1;
 	workdir = *state;
-	workdir->more = books_open(workdir, STORE_WRITE);
+	workdir->more = database_open(workdir, STORE_WRITE);
 	return 0;
 }
 
-int books_teardown(void **state)
+int database_teardown(void **state)
 {
 	struct workdir *workdir = *state;
 
@@ -34,7 +34,7 @@ int books_teardown(void **state)
 	return workdir_teardown(state);
 }
 
-struct store *books(void **state)
+struct store *database(void **state)
 {
 	struct workdir *workdir = *state;
 
@@ -48,7 +48,7 @@ static void add_action(void *context, const struct history_entry *entry)
 	text_addf(text, "%s%s", text->length ? " " : "", entry->action);
 }
 
-char *books_history(struct store *store, const char *run)
+char *database_history(struct store *store, const char *run)
 {
 	struct text text = { 0 };
 
@@ -58,7 +58,7 @@ char *books_history(struct store *store, const char *run)
 	return text.data;
 }
 
-const struct record *books_row(struct store *store, const char *run, struct inventory *inventory)
+const struct record *database_row(struct store *store, const char *run, struct inventory *inventory)
 {
 	const struct run *found;
 
@@ -69,7 +69,7 @@ const struct record *books_row(struct store *store, const char *run, struct inve
 	return found ? found->row : NULL;
 }
 
-int books_register(struct store *store, const char *run, const struct resource *resources,
+int database_register(struct store *store, const char *run, const struct resource *resources,
 	size_t count, struct error *error)
 {
 	struct resource copies[8];
