@@ -1,134 +1,11 @@
 #include "told.h"
 
 #include "base/pathname.h"
-#include "base/runid.h"
 #include "base/text.h"
 #include "os/dir.h"
-#include "state/marker.h"
 #include "state/pins.h"
 #include "state/runs.h"
-
-#include <dirent.h>
-#include <errno.h>
-#include <fcntl.h>
-
-/* One directory of workspaces, while its markers are read. */
-struct root {
-	int fd;
-	const char *path;
-};
-
-static void read_marker(struct inventory *inventory, const struct world *world,
-	const struct root *root, struct run *run)
-{
-	struct error error = { 0 };
-	struct record *record;
-	int r;
-
-	if (run->marker_path) {
-		run_refuse(inventory, run, "it has two markers: %s and one in %s", run->marker_path,
-			root->path);
-		return;
-	}
-	if (runid_check(run->id, &error) < 0) {
-		run->marker_path = root->path;
-		run_refuse(inventory, run, "marker in %s: %s", root->path, error.text);
-		return;
-	}
-	r = marker_read(
-		root->fd, root->path, run->id, world->settings, &inventory->arena, &record, &error);
-	if (r == -ENOENT)
-		return;
-	run->root = run->root ? run->root : root->path;
-	run->marker_path = arena_printf(&inventory->arena, "%s/%s.sbx", root->path, run->id);
-	if (r < 0)
-		run_refuse(inventory, run, "%s", error.text);
-	else
-		run->marker = record;
-}
-
-/* The pin that keeps longer; one without an end keeps longest. */
-static struct pin *pin_longer(struct pin *a, struct pin *b)
-{
-	if (!a || !b)
-		return a ? a : b;
-	if (!a->until_s || !b->until_s)
-		return a->until_s ? b : a;
-	return a->until_s >= b->until_s ? a : b;
-}
-
-static void read_keep(struct inventory *inventory, const struct root *root, struct run *run)
-{
-	struct error error = { 0 };
-	struct pin *pin;
-	int r = keep_read(root->fd, run->id, &inventory->arena, &pin, &error);
-
-	if (r == -ENOENT)
-		return;
-	run->keep_path = arena_printf(&inventory->arena, "%s/%s.keep", root->path, run->id);
-	run->root = run->root ? run->root : root->path;
-	if (r < 0) {
-		run->facts.pin = PIN_UNREADABLE;
-		run->fault = run->fault ? run->fault : arena_dup(&inventory->arena, error.text);
-	} else if (!pin->until_s || pin->until_s > inventory->now_s) {
-		run->pin = pin_longer(run->pin, pin);
-	}
-}
-
-/* Reads what one name in a root tells, if it is a marker or a pin. */
-static void read_name(struct inventory *inventory, const struct world *world,
-	const struct root *root, const char *name)
-{
-	bool marker = text_ends(name, ".sbx"), keep = text_ends(name, ".keep");
-	char *id CLEANUP(mem_done) = NULL;
-
-	if ((!marker && !keep) || name[0] == '.')
-		return;
-	id = mem_dup(name);
-	*strrchr(id, '.') = 0;
-	if (marker)
-		read_marker(inventory, world, root, inventory_run(inventory, id));
-	else if (runid_valid(id))
-		read_keep(inventory, root, inventory_run(inventory, id));
-}
-
-static int read_all_names(struct inventory *inventory, const struct world *world,
-	const struct root *root, struct error *error)
-{
-	int fd = fcntl(root->fd, F_DUPFD_CLOEXEC, 0);
-	DIR *dir = fd < 0 ? NULL : fdopendir(fd);
-	struct dirent *entry;
-	int r = 0;
-
-	if (!dir)
-		return error_set(error, errno, "read root %s", root->path);
-	rewinddir(dir);
-	while ((errno = 0, entry = readdir(dir)))
-		read_name(inventory, world, root, entry->d_name);
-	if (errno)
-		r = error_set(error, errno, "read root %s", root->path);
-	(void)closedir(dir);
-	return r;
-}
-
-static void read_root(
-	struct inventory *inventory, const struct world *world, const char *path, const char *only)
-{
-	struct error error = { 0 };
-	struct root root = { .path = path };
-	int fd CLEANUP(fd_done) = root.fd = dir_open(path, &error);
-
-	if (fd >= 0 && only) {
-		struct run *run = inventory_run(inventory, only);
-
-		read_marker(inventory, world, &root, run);
-		read_keep(inventory, &root, run);
-	} else if (fd >= 0) {
-		(void)read_all_names(inventory, world, &root, &error);
-	}
-	inventory_add_source(inventory, "markers", path, error.code ? TRI_NO : TRI_YES,
-		error.code ? error.text : NULL);
-}
+#include "told_roots.h"
 
 static int read_store(struct inventory *inventory, const struct world *world, const char *only,
 	struct error *error)
@@ -324,11 +201,7 @@ int told_load(struct inventory *inventory, const struct world *world, const char
 
 	if (r < 0)
 		return r;
-	for (size_t i = 0; i < settings->roots.count; i++)
-		read_root(inventory, world, settings->roots.items[i], only);
-	for (size_t i = 0; i < settings->lost_roots.count; i++)
-		inventory_add_source(inventory, "markers", settings->lost_roots.items[i], TRI_NO,
-			"this root does not exist or cannot be opened");
+	told_read_roots(inventory, settings, only);
 	for (size_t i = 0; i < inventory->run_count; i++)
 		join_run(inventory, inventory->runs[i], &settings->policy);
 	check_places(inventory);
