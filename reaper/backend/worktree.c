@@ -1,0 +1,313 @@
+/*
+ * git worktrees and their branches.
+ *
+ * MUST 1  Only what lies strictly below a configured root is touched, reached by descriptor from
+ *         there, and only while it is the directory that was registered (device and inode).
+ * MUST 2  What a tree says of itself (its .git) never chooses what is removed: it may only agree
+ *         with the recorded repository, or contradict it, and then nothing is removed.
+ * MUST 3  Exactly one tree's git record is dropped: one that names it, or names nothing while the
+ *         tree's .git names it. Never is a repository pruned.
+ * MUST 4  A lock that counts, a mount within, or anything unknown stops the removal before its
+ * first change. MUST 5  The record goes after the tree has left its place; both steps are nothing
+ * when done. MUST 6  A branch is deleted only when it is the recorded one, stands where it stood
+ * when its work was judged, and no other worktree uses it. MUST 7  No program is run, no index or
+ * access time written, no working tree shown to the library.
+ */
+#include "base/pathname.h"
+#include "base/text.h"
+#include "effects.h"
+#include "os/mounts.h"
+#include "os/trash.h"
+#include "worktree_branch.h"
+#include "worktree_discover.h"
+#include "worktree_git.h"
+#include "worktree_identify.h"
+#include "worktree_sight.h"
+#include "worktree_work.h"
+
+#include <errno.h>
+
+/* What a pass learned about a run's branch through its worktree. */
+struct branch_memory {
+	const char *run, *branch, *own_tree;
+	char proved[COMMIT_TEXT];
+	struct branch_memory *next;
+};
+
+struct worktree_state {
+	const struct settings *settings;
+	struct arena arena;
+	struct branch_memory *branches;
+	struct worktree_gits gits;
+};
+
+static int worktree_open(const struct settings *settings, void **ret_state, struct error *error)
+{
+	struct worktree_state *state = mem_new(sizeof(*state));
+
+	(void)error;
+	state->settings = settings;
+	*ret_state = state;
+	return 0;
+}
+
+static void worktree_close(void *context)
+{
+	struct worktree_state *state = context;
+
+	if (!state)
+		return;
+	arena_done(&state->arena);
+	worktree_gits_done(&state->gits);
+	free(state);
+}
+
+static struct branch_memory *memory_of(
+	struct worktree_state *state, const char *run, const char *branch)
+{
+	struct branch_memory *memory = state->branches;
+
+	while (memory && !(text_equal(memory->run, run) && text_equal(memory->branch, branch)))
+		memory = memory->next;
+	return memory;
+}
+
+static struct branch_memory *remember(struct worktree_state *state, const struct resource *resource)
+{
+	struct branch_memory *memory = memory_of(state, resource->run, resource->branch);
+
+	if (memory)
+		return memory;
+	memory = arena_new(&state->arena, sizeof(*memory));
+	memory->run = arena_dup(&state->arena, resource->run);
+	memory->branch = arena_dup(&state->arena, resource->branch);
+	memory->own_tree = arena_dup(&state->arena, resource->locator);
+	memory->next = state->branches;
+	state->branches = memory;
+	return memory;
+}
+
+static int worktree_identify_any(
+	void *context, struct resource *resource, struct arena *arena, struct error *error)
+{
+	const struct worktree_state *state = context;
+
+	return worktree_identify(state->settings, resource, arena, error);
+}
+
+static void worktree_discover_all(void *context, struct inventory *inventory, const char *only)
+{
+	const struct worktree_state *state = context;
+
+	worktree_discover(state->settings, inventory, only);
+}
+
+static struct branch_ask branch_question(
+	struct worktree_state *state, const struct resource *resource)
+{
+	const struct branch_memory *memory = memory_of(state, resource->run, resource->locator);
+
+	return (struct branch_ask){
+		.gits = &state->gits,
+		.repo = resource->repo,
+		.name = resource->locator,
+		.run = resource->run,
+		.rule = state->settings->policy.branch,
+		.own_tree = memory ? memory->own_tree : NULL,
+		.proved = memory ? memory->proved : NULL,
+	};
+}
+
+/* A branch that stays on purpose is present and not alive, and its note begins with "kept: ". */
+static void branch_probe(
+	struct worktree_state *state, struct resource *resource, struct arena *arena)
+{
+	struct branch_ask ask = branch_question(state, resource);
+	struct branch_view view;
+
+	worktree_branch_look(&ask, arena, &view);
+	resource->alive = TRI_NO;
+	switch (view.answer) {
+	case BRANCH_ABSENT:
+		resource->present = TRI_NO;
+		return;
+	case BRANCH_STAYS:
+		resource->present = TRI_YES;
+		resource->note = arena_printf(arena, "kept: %s", view.why);
+		return;
+	case BRANCH_GOES:
+		resource->present = TRI_YES;
+		return;
+	case BRANCH_UNSEEN:
+		resource->present = TRI_UNKNOWN;
+		resource->note = view.why;
+		return;
+	}
+}
+
+static void worktree_probe(void *context, struct resource *resource, struct arena *arena)
+{
+	struct worktree_state *state = context;
+	struct sight sight CLEANUP(sight_done) = { .root_dir = -EBADF, .tree = -EBADF };
+
+	if (resource->kind == KIND_BRANCH) {
+		branch_probe(state, resource, arena);
+		return;
+	}
+	sight_look(state->settings, resource, arena, &sight);
+	resource->present = sight.present;
+	resource->contradicts = sight.contradicts;
+	resource->note = sight.note;
+	resource->record = sight.recorded ? sight.record.path : NULL;
+	resource->lock = sight.lock;
+	resource->set_aside = sight.set_aside ? arena_printf(arena, "%s/%s/%s", sight.root,
+							TRASH_NAME, sight.set_aside)
+					      : NULL;
+	if (resource->branch && !sight.contradicts)
+		(void)remember(state, resource);
+}
+
+static enum work worktree_work(
+	void *context, const struct resource *resource, struct arena *arena, const char **ret_note)
+{
+	struct worktree_state *state = context;
+	struct sight sight CLEANUP(sight_done) = { .root_dir = -EBADF, .tree = -EBADF };
+	struct worktree_place place;
+	char tip[COMMIT_TEXT];
+	enum work work;
+
+	sight_look(state->settings, resource, arena, &sight);
+	if (sight.present == TRI_UNKNOWN || sight.contradicts) {
+		*ret_note = sight.note;
+		return WORK_UNKNOWN;
+	}
+	place = (struct worktree_place){
+		.tree = sight.tree,
+		.path = resource->locator,
+		.common = sight.common,
+		.common_gone = sight.common_gone,
+		.gitdir = sight.gitdir,
+		.own = sight.own,
+		.branch = resource->branch,
+		.base = resource->base,
+		.rule = state->settings->policy.branch,
+		.lenders = &state->settings->repos,
+		.gits = &state->gits,
+	};
+	work = worktree_work_judge(&place, arena, ret_note, tip);
+	if (resource->branch)
+		memcpy(remember(state, resource)->proved, tip, sizeof(tip));
+	return work;
+}
+
+/* 0 when nothing speaks against removing what was seen. */
+static int removal_allowed(
+	const struct sight *sight, const struct resource *resource, struct error *error)
+{
+	if (sight->contradicts)
+		return error_say(error, ESTALE, "worktree %s: %s", resource->locator, sight->note);
+	if (sight->present == TRI_UNKNOWN)
+		return error_say(error, EIO, "worktree %s: %s", resource->locator,
+			sight->note ? sight->note : "it cannot be seen");
+	if (sight->lock == LOCK_HELD)
+		return error_say(error, EBUSY, "worktree %s: %s", resource->locator, sight->note);
+	return sight->present == TRI_YES ? mounts_refuse(resource->locator, error) : 0;
+}
+
+/* Drops every record that names the tree, which has left its place. */
+static int drop_records(const struct sight *sight, const struct resource *resource,
+	struct effort *effort, struct error *error)
+{
+	struct arena arena CLEANUP(arena_done) = { 0 };
+	struct worktree_record record = sight->record;
+	int r = sight->recorded, did = 0;
+
+	while (r > 0) {
+		r = worktree_record_drop(
+			sight->common, &record, effort->deadline_ms, &effort->bytes_freed, error);
+		did |= r > 0;
+		if (r > 0)
+			r = worktree_record_find(
+				sight->common, resource->locator, NULL, &arena, &record, error);
+	}
+	return r < 0 ? r : did;
+}
+
+static int worktree_remove(
+	void *context, const struct resource *resource, struct effort *effort, struct error *error)
+{
+	struct worktree_state *state = context;
+	struct arena arena CLEANUP(arena_done) = { 0 };
+	struct sight sight CLEANUP(sight_done) = { .root_dir = -EBADF, .tree = -EBADF };
+	int moved = 0, r;
+
+	if (resource->kind == KIND_BRANCH) {
+		struct branch_ask ask = branch_question(state, resource);
+
+		return worktree_branch_remove(&ask, error);
+	}
+	sight_look(state->settings, resource, &arena, &sight);
+	r = removal_allowed(&sight, resource, error);
+	if (r == 0 && sight.present == TRI_YES)
+		r = moved = trash_put(sight.root_dir, sight.below, resource->run,
+			resource->generation, sight.dev, sight.ino, NULL, error);
+	if (r < 0)
+		return r;
+	r = drop_records(&sight, resource, effort, error);
+	return r < 0 ? r : moved > 0 || r > 0;
+}
+
+struct purge {
+	const char *root;
+	const struct resource *resource;
+	struct error *error;
+};
+
+static int purge_allowed(void *context, const struct trash_entry *entry)
+{
+	const struct purge *purge = context;
+	char *path CLEANUP(mem_done) = NULL;
+
+	if (!text_equal(entry->run, purge->resource->run) ||
+		entry->generation > purge->resource->generation)
+		return 0;
+	path = mem_printf("%s/%s/%s", purge->root, TRASH_NAME, entry->name);
+	return mounts_refuse(path, purge->error);
+}
+
+static int worktree_purge(
+	void *context, const struct resource *resource, struct effort *effort, struct error *error)
+{
+	struct worktree_state *state = context;
+	struct arena arena CLEANUP(arena_done) = { 0 };
+	struct sight sight CLEANUP(sight_done) = { .root_dir = -EBADF, .tree = -EBADF };
+	struct purge purge = { .resource = resource, .error = error };
+	int r;
+
+	if (resource->kind != KIND_WORKTREE)
+		return 0;
+	sight_look(state->settings, resource, &arena, &sight);
+	if (sight.root_dir < 0)
+		return error_say(error, EIO, "purge %s: %s", resource->locator, sight.note);
+	purge.root = sight.root;
+	r = trash_each(sight.root_dir, purge_allowed, &purge, error);
+	return r < 0 ? r
+		     : trash_purge(sight.root_dir, resource->run, resource->generation,
+			       effort->deadline_ms, &effort->bytes_freed, error);
+}
+
+static const struct backend_effects worktree_effects = {
+	.remove = worktree_remove,
+	.purge = worktree_purge,
+};
+
+const struct backend worktree_backend = {
+	.name = "worktrees",
+	.open = worktree_open,
+	.close = worktree_close,
+	.identify = worktree_identify_any,
+	.discover = worktree_discover_all,
+	.probe = worktree_probe,
+	.work = worktree_work,
+	.effects = &worktree_effects,
+};

@@ -1,0 +1,205 @@
+#include "worktree_branch.h"
+
+#include "base/pathname.h"
+#include "base/text.h"
+#include "worktree_git.h"
+#include "worktree_record.h"
+
+#include <errno.h>
+
+struct branch {
+	const struct branch_ask *ask;
+	struct arena *arena;
+	char *common;
+	git_repository *repository; /* borrowed */
+	git_reference *ref;
+};
+
+static void branch_done(struct branch *branch)
+{
+	free(branch->common);
+	git_reference_free(branch->ref);
+}
+
+static struct branch_view view(enum branch_answer answer, const char *why)
+{
+	return (struct branch_view){ .answer = answer, .why = why };
+}
+
+static struct branch_view unseen(struct branch *branch, const struct error *error)
+{
+	return view(BRANCH_UNSEEN, arena_dup(branch->arena, error->text));
+}
+
+/* 1 open, 0 there is no such branch (or repository), -errno. */
+static int branch_open(struct branch *branch, struct error *error)
+{
+	char *name CLEANUP(mem_done) = mem_printf("refs/heads/%s", branch->ask->name);
+	struct error why = { 0 };
+	int r;
+
+	if (!branch->ask->repo)
+		return error_say(error, EINVAL, "branch %s: its repository is not recorded", name);
+	r = worktree_repo_resolve(branch->ask->repo, &branch->common, &why);
+	if (r == 0)
+		r = worktree_gits_get(branch->ask->gits, branch->common, &branch->repository, &why);
+	if (r == -ENOENT)
+		return 0;
+	if (r < 0)
+		return error_say(error, -r, "%s", why.text);
+	r = git_reference_lookup(&branch->ref, branch->repository, name);
+	if (r == GIT_ENOTFOUND)
+		return 0;
+	return r < 0 ? worktree_git_error(error, EIO, "look up", name) : 1;
+}
+
+/* Whether a git directory (the common one or a record's) has the branch in use. 1, 0, -errno. */
+static int gitdir_uses(struct branch *branch, const char *gitdir, struct error *error)
+{
+	/* A rebase detaches HEAD and remembers the branch, which git then counts as checked out. */
+	static const char *const files[] = { "HEAD", "rebase-merge/head-name",
+		"rebase-apply/head-name" };
+	char *name CLEANUP(mem_done) = mem_printf("refs/heads/%s", branch->ask->name);
+
+	for (size_t i = 0; i < ARRAY_SIZE(files); i++) {
+		char *path CLEANUP(mem_done) = mem_printf("%s/%s", gitdir, files[i]);
+		char *dir CLEANUP(mem_done) = pathname_parent(path);
+		const char *text = NULL;
+		int r = worktree_gitfile_read(
+			dir, pathname_last(path), branch->arena, &text, NULL, error);
+
+		if (r < 0)
+			return r;
+		if (r > 0 && text_equal(text_starts(text, "ref: ") ? text + 5 : text, name))
+			return 1;
+	}
+	return 0;
+}
+
+static bool is_own(const struct branch *branch, const struct worktree_record *record)
+{
+	if (!record->tree)
+		return false;
+	if (branch->ask->own_tree)
+		return worktree_path_same(record->tree, branch->ask->own_tree);
+	return text_equal(pathname_last(record->tree), branch->ask->run);
+}
+
+/* Who has the branch checked out: *ret_held when it is the run's own worktree. 1 another, 0,
+ * -errno.
+ */
+static int branch_users(
+	struct branch *branch, const char **ret_other, const char **ret_held, struct error *error)
+{
+	struct worktree_records records CLEANUP(worktree_records_done) = { 0 };
+	int r = gitdir_uses(branch, branch->common, error);
+
+	if (r > 0)
+		*ret_other = "it is the repository's HEAD branch";
+	if (r == 0)
+		r = worktree_records_read(branch->common, &records, error);
+	if (r != 0)
+		return r;
+	for (size_t i = 0; i < records.count; i++) {
+		const struct worktree_record *record = &records.list[i];
+		char *where CLEANUP(mem_done) =
+			text_escape(record->tree ? record->tree : record->path);
+
+		r = gitdir_uses(branch, record->path, error);
+		if (r < 0)
+			return r;
+		if (r > 0 && !is_own(branch, record)) {
+			*ret_other = arena_printf(branch->arena, "it is checked out in %s", where);
+			return 1;
+		}
+		if (r > 0)
+			*ret_held = arena_dup(branch->arena, where);
+	}
+	return 0;
+}
+
+/* What the policy says of a branch that nobody else uses. */
+static struct branch_view branch_policy(struct branch *branch)
+{
+	struct worktree_commits surviving CLEANUP(worktree_commits_done) = { 0 };
+	const git_oid *target = git_reference_target(branch->ref);
+	struct error error = { 0 };
+	char id[GIT_OID_HEXSZ + 1];
+	int r;
+
+	if (!target)
+		return view(BRANCH_STAYS, "it is a symbolic ref");
+	git_oid_tostr(id, sizeof(id), target);
+	if (branch->ask->proved && *branch->ask->proved && !text_equal(branch->ask->proved, id))
+		return view(BRANCH_STAYS, "it moved since its work was judged");
+	switch (branch->ask->rule) {
+	case BRANCH_KEEP:
+		return view(BRANCH_STAYS, "branch = keep");
+	case BRANCH_DELETE:
+		return view(BRANCH_GOES, NULL);
+	case BRANCH_MERGED:
+		break;
+	}
+	r = worktree_commits_gather(
+		branch->repository, REFS_SURVIVING, branch->ask->name, &surviving, &error);
+	if (r >= 0)
+		r = worktree_commit_contained(branch->repository, target, &surviving, &error);
+	if (r < 0)
+		return unseen(branch, &error);
+	return r > 0 ? view(BRANCH_GOES, NULL) : view(BRANCH_STAYS, "no other ref contains it");
+}
+
+static struct branch_view branch_look(struct branch *branch)
+{
+	const char *other = NULL, *held = NULL;
+	struct error error = { 0 };
+	struct branch_view seen;
+	int r = branch_open(branch, &error);
+
+	if (r == 0)
+		return view(BRANCH_ABSENT, NULL);
+	if (r > 0)
+		r = branch_users(branch, &other, &held, &error);
+	if (r < 0)
+		return unseen(branch, &error);
+	if (r > 0)
+		return view(BRANCH_STAYS, other);
+	seen = branch_policy(branch);
+	seen.held = held;
+	return seen;
+}
+
+void worktree_branch_look(
+	const struct branch_ask *ask, struct arena *arena, struct branch_view *ret_view)
+{
+	struct branch branch CLEANUP(branch_done) = { .ask = ask, .arena = arena };
+
+	*ret_view = branch_look(&branch);
+}
+
+int worktree_branch_remove(const struct branch_ask *ask, struct error *error)
+{
+	struct arena arena CLEANUP(arena_done) = { 0 };
+	struct branch branch CLEANUP(branch_done) = { .ask = ask, .arena = &arena };
+	struct branch_view seen = branch_look(&branch);
+	int r;
+
+	switch (seen.answer) {
+	case BRANCH_ABSENT:
+	case BRANCH_STAYS:
+		return 0;
+	case BRANCH_UNSEEN:
+		return error_say(error, EIO, "delete branch %s: %s", ask->name, seen.why);
+	case BRANCH_GOES:
+		break;
+	}
+	if (seen.held)
+		return error_say(error, EBUSY, "delete branch %s: it is still checked out in %s",
+			ask->name, seen.held);
+	r = git_reference_delete(branch.ref);
+	if (r == GIT_ENOTFOUND)
+		return 0;
+	if (r == GIT_EMODIFIED)
+		return worktree_git_error(error, ESTALE, "delete branch", ask->name);
+	return r < 0 ? worktree_git_error(error, EIO, "delete branch", ask->name) : 1;
+}

@@ -1,0 +1,42 @@
+/* The branch of a run: whether it goes, by policy and by who else uses it, and its deletion. */
+#pragma once
+
+#include "base/arena.h"
+#include "base/error.h"
+#include "model.h"
+
+struct worktree_gits;
+
+enum branch_answer {
+	BRANCH_ABSENT,
+	BRANCH_STAYS, /* on purpose: `why` */
+	BRANCH_GOES,  /* `held` while the run's own worktree still has it checked out */
+	BRANCH_UNSEEN /* it cannot be told: `why` */
+};
+
+struct branch_ask {
+	struct worktree_gits *gits; /* repositories held open */
+	const char *repo;           /* a working tree or git directory; NULL: unknown */
+	const char *name;           /* short */
+	const char *run;
+	enum branch_rule rule;
+	const char *own_tree; /* the run's worktree, NULL: <root>/<run> */
+	const char *proved;   /* commit at which its work was judged; NULL or "": it was not */
+};
+
+struct branch_view {
+	enum branch_answer answer;
+	const char *why;
+	const char *held; /* the run's own worktree that still uses it; NULL: none */
+};
+
+/* Strings are in the arena. */
+void worktree_branch_look(
+	const struct branch_ask *ask, struct arena *arena, struct branch_view *ret_view);
+
+/*
+ * Deletes the branch with its reflog when it goes: looks once more, and deletes it only while it
+ * stands where it stood then (the library compares under the ref's lock). 1 deleted, 0 absent or it
+ * stays, -EBUSY its own worktree is still there, -ESTALE it moved, -errno.
+ */
+int worktree_branch_remove(const struct branch_ask *ask, struct error *error);

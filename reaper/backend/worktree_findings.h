@@ -1,0 +1,23 @@
+/* What a look at a tree found: counts, and the first of each sort in words. */
+#pragma once
+
+#include "base/text.h"
+#include "model.h"
+
+struct findings {
+	uint64_t unsaved; /* things whose content is nowhere else */
+	char *first;      /* the first of them, escaped; NULL: none */
+	uint64_t unpushed;
+	char *first_unpushed;
+	char *unknown; /* the first thing that could not be told; NULL: none */
+};
+
+/* `path` is bytes of the run and is escaped here; `what` is ours. */
+void findings_unsaved(struct findings *findings, const char *path, const char *what);
+void findings_unpushed(struct findings *findings, const char *path, const char *what);
+void findings_unknown(struct findings *findings, const char *what);
+
+/* The answer, and a sentence for it in the arena; NULL when there is nothing to say. */
+enum work findings_work(
+	const struct findings *findings, struct arena *arena, const char **ret_note);
+void findings_done(struct findings *findings);

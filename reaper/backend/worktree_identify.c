@@ -1,0 +1,195 @@
+#include "worktree_identify.h"
+
+#include "base/pathname.h"
+#include "base/text.h"
+#include "os/dir.h"
+#include "os/trash.h"
+#include "worktree_git.h"
+#include "worktree_record.h"
+#include "worktree_sight.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+
+struct identity {
+	const struct settings *settings;
+	struct resource *resource;
+	struct arena *arena;
+	const char *gitdir; /* what holds HEAD */
+};
+
+/* A repository given by a person: its common git directory, or as given while it is not there. */
+static int identify_repo(struct identity *identity, struct error *error)
+{
+	char *common CLEANUP(mem_done) = NULL;
+	struct error why = { 0 };
+	int r;
+
+	if (!identity->resource->repo)
+		return 0;
+	r = worktree_repo_resolve(identity->resource->repo, &common, &why);
+	if (r == -ENOENT)
+		return error_say(error, EINVAL,
+			"%s: a working tree or git directory that exists would be right", why.text);
+	if (r < 0)
+		return error_say(error, -r, "%s", why.text);
+	identity->resource->repo = arena_dup(identity->arena, common);
+	return 0;
+}
+
+static int identify_place(struct identity *identity, int *ret_tree, struct error *error)
+{
+	const char *locator = identity->resource->locator, *below;
+	char *clean CLEANUP(mem_done) = pathname_clean(locator, NULL);
+	const char *root = root_of(&identity->settings->roots, locator, &below);
+	int dir CLEANUP(fd_done) = -EBADF;
+	int tree;
+
+	if (!clean || !text_equal(clean, locator))
+		return error_say(error, EINVAL, "worktree %s: not a clean absolute path", locator);
+	if (!root || text_starts(below, TRASH_NAME))
+		return error_say(error, EINVAL,
+			"worktree %s: it must lie strictly below a configured [workspaces] root",
+			locator);
+	dir = dir_open(root, error);
+	if (dir < 0)
+		return dir;
+	tree = dir_open_below(dir, below, O_RDONLY | O_DIRECTORY, NULL);
+	if (tree == -ELOOP || tree == -ENOTDIR || tree == -EXDEV)
+		return error_say(error, EINVAL,
+			"worktree %s: a directory of the root's own filesystem would be right, not "
+			"a link, a file or a mount point",
+			locator);
+	if (tree < 0 && tree != -ENOENT)
+		return error_set(error, -tree, "worktree %s", locator);
+	*ret_tree = tree;
+	return 0;
+}
+
+static int identify_owner(struct identity *identity, const char *common, struct error *error)
+{
+	struct resource *resource = identity->resource;
+
+	if (resource->repo && !text_equal(resource->repo, common))
+		return error_say(error, EINVAL,
+			"worktree %s: it belongs to the repository %s, not to %s",
+			resource->locator, common, resource->repo);
+	resource->repo = arena_dup(identity->arena, common);
+	return 0;
+}
+
+/* A tree whose .git is a link: the record it names must name the tree. */
+static int identify_linked(struct identity *identity, const char *target, struct error *error)
+{
+	struct resource *resource = identity->resource;
+	char *common CLEANUP(mem_done) = NULL;
+	struct worktree_record record;
+	const char *name;
+	int r = worktree_repo_resolve(target, &common, error);
+
+	if (r == 0)
+		r = identify_owner(identity, common, error);
+	if (r < 0) {
+		error_prefix(error, "worktree %s: its .git", resource->locator);
+		return r == -ENOENT ? -EINVAL : r;
+	}
+	identity->gitdir = arena_dup(identity->arena, target);
+	name = worktree_target_name(common, target);
+	if (!name)
+		return worktree_path_same(common, target)
+			       ? 0
+			       : error_say(error, EINVAL,
+					 "worktree %s: its .git names "
+					 "%s, which is no worktree of "
+					 "%s",
+					 resource->locator, target, common);
+	r = worktree_record_read(common, name, identity->arena, &record, error);
+	if (r < 0)
+		return r;
+	if (r == 0 || !record.tree || !worktree_path_same(record.tree, resource->locator))
+		return error_say(error, EINVAL,
+			"worktree %s: the git record that its .git names, %s, is not its own",
+			resource->locator, target);
+	resource->record = record.path;
+	return 0;
+}
+
+static int identify_git(struct identity *identity, int tree, struct error *error)
+{
+	struct resource *resource = identity->resource;
+	struct worktree_pointer pointer;
+	char *inner CLEANUP(mem_done) = mem_printf("%s/.git", resource->locator);
+	int r = worktree_pointer_read(tree, resource->locator, identity->arena, &pointer, error);
+
+	if (r < 0)
+		return r;
+	switch (pointer.kind) {
+	case POINTER_NONE:
+		return 0;
+	case POINTER_JUNK:
+		return error_say(error, EINVAL,
+			"worktree %s: its .git is neither a git link nor a directory",
+			resource->locator);
+	case POINTER_DIRECTORY:
+		identity->gitdir = arena_dup(identity->arena, inner);
+		return identify_owner(identity, inner, error);
+	case POINTER_FILE:
+		return identify_linked(identity, pointer.target, error);
+	}
+	return 0;
+}
+
+/* Branch and base, as far as the library can read the repository: what it cannot, it will not be
+ * able to judge later either, and says so then. */
+static int identify_head(struct identity *identity, struct error *error)
+{
+	static const char prefix[] = "ref: refs/heads/";
+	struct resource *resource = identity->resource;
+	git_repository *repository CLEANUP(repository_done) = NULL;
+	const char *head = NULL;
+	char id[GIT_OID_HEXSZ + 1];
+	git_oid commit;
+	int r = worktree_gitfile_read(
+		identity->gitdir, "HEAD", identity->arena, &head, NULL, error);
+
+	if (r <= 0)
+		return r;
+	if (text_starts(head, prefix) && !resource->branch)
+		resource->branch = head + sizeof(prefix) - 1;
+	if (resource->base || worktree_git_open(resource->repo, &repository, NULL) < 0 ||
+		worktree_head_commit(repository, head, &commit, NULL) <= 0)
+		return 0;
+	resource->base = arena_dup(identity->arena, git_oid_tostr(id, sizeof(id), &commit));
+	return 0;
+}
+
+int worktree_identify(const struct settings *settings, struct resource *resource,
+	struct arena *arena, struct error *error)
+{
+	struct identity identity = {
+		.settings = settings,
+		.resource = resource,
+		.arena = arena,
+	};
+	int tree CLEANUP(fd_done) = -EBADF;
+	struct stat stat;
+	int r = identify_repo(&identity, error);
+
+	if (r < 0)
+		return r;
+	if (resource->kind == KIND_BRANCH)
+		return resource->repo ? 0
+				      : error_say(error, EINVAL,
+						"branch %s: its repository is needed, too",
+						resource->locator);
+	r = identify_place(&identity, &tree, error);
+	if (r < 0 || tree < 0)
+		return r;
+	if (fstat(tree, &stat) < 0)
+		return error_set(error, errno, "look at %s", resource->locator);
+	resource->dev = stat.st_dev;
+	resource->ino = stat.st_ino;
+	r = identify_git(&identity, tree, error);
+	return r < 0 || !identity.gitdir ? r : identify_head(&identity, error);
+}

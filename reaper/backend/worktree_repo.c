@@ -1,0 +1,218 @@
+#include "worktree_repo.h"
+
+#include "base/pathname.h"
+#include "base/text.h"
+#include "os/dir.h"
+#include "os/file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+
+enum { GITFILE_MAX = 2 * PATH_MAX };
+
+/*
+ * file_read() with an end of line and other blanks cut off: git ends these files with one, people
+ * who write them by hand with more. 1, 0 not there, -errno.
+ */
+int worktree_line_read(int dir, const char *name, struct arena *arena, const char **ret_line,
+	struct stat *ret_stat, struct error *error)
+{
+	char *bytes CLEANUP(mem_done) = NULL;
+	struct error unsaid = { 0 };
+	size_t length = 0;
+	int r = file_read(dir, name, GITFILE_MAX, &bytes, &length, ret_stat, &unsaid);
+
+	if (r == -ENOENT)
+		return 0;
+	if (r < 0)
+		return error_say(error, -r, "%s", unsaid.text);
+	if (strlen(bytes) != length)
+		return error_say(error, EINVAL, "%s: a NUL byte in a git file", name);
+	while (length > 0 && strchr("\r\n", bytes[length - 1]))
+		bytes[--length] = 0;
+	*ret_line = arena_dup(arena, bytes);
+	return 1;
+}
+
+static void pointer_parse(const char *line, const char *from, struct arena *arena,
+	struct worktree_pointer *ret_pointer)
+{
+	static const char prefix[] = "gitdir: ";
+	char *clean CLEANUP(mem_done) = NULL;
+
+	ret_pointer->kind = POINTER_JUNK;
+	if (!text_starts(line, prefix) || !line[sizeof(prefix) - 1])
+		return;
+	clean = pathname_clean(line + sizeof(prefix) - 1, from);
+	ret_pointer->kind = POINTER_FILE;
+	ret_pointer->target = arena_dup(arena, clean);
+}
+
+int worktree_pointer_read(int tree, const char *path, struct arena *arena,
+	struct worktree_pointer *ret_pointer, struct error *error)
+{
+	struct error unsaid = { 0 };
+	const char *line = NULL;
+	struct stat stat;
+	int r;
+
+	*ret_pointer = (struct worktree_pointer){ 0 };
+	if (fstatat(tree, ".git", &stat, AT_SYMLINK_NOFOLLOW) < 0)
+		return errno == ENOENT ? 0 : error_set(error, errno, "look at %s/.git", path);
+	if (S_ISDIR(stat.st_mode)) {
+		ret_pointer->kind = POINTER_DIRECTORY;
+		return 0;
+	}
+	if (!S_ISREG(stat.st_mode) || stat.st_size > GITFILE_MAX) {
+		ret_pointer->kind = POINTER_JUNK;
+		return 0;
+	}
+	r = worktree_line_read(tree, ".git", arena, &line, NULL, &unsaid);
+	if (r == -EINVAL || r == -EFBIG)
+		ret_pointer->kind = POINTER_JUNK;
+	else if (r < 0)
+		return error_say(error, -r, "%s/.git: %s", path, unsaid.text);
+	else if (r > 0)
+		pointer_parse(line, path, arena, ret_pointer);
+	return 0;
+}
+
+/* 1 there, 0 provably not, -errno. */
+static int exists_at(int dir, const char *path, const char *name, struct error *error)
+{
+	struct stat stat;
+
+	if (fstatat(dir, name, &stat, AT_SYMLINK_NOFOLLOW) == 0)
+		return 1;
+	return errno == ENOENT ? 0 : error_set(error, errno, "look at %s/%s", path, name);
+}
+
+/* The common directory that a git directory names, or itself. */
+static int common_of(int gitdir, const char *path, char **ret_common, struct error *error)
+{
+	struct arena arena CLEANUP(arena_done) = { 0 };
+	const char *line = NULL;
+	char *common CLEANUP(mem_done) = NULL;
+	int r = worktree_line_read(gitdir, "commondir", &arena, &line, NULL, error);
+
+	if (r < 0)
+		return r;
+	common = r > 0 && *line ? pathname_clean(line, path) : mem_dup(path);
+	*ret_common = realpath(common, NULL);
+	if (!*ret_common)
+		return error_set(error, errno, "find the git directory %s", common);
+	return 0;
+}
+
+/* A directory that is no working tree: a git directory, or nothing of the kind. */
+static int resolve_bare(int dir, const char *path, char **ret_common, struct error *error)
+{
+	static const char *const parts[] = { "HEAD", "objects", "commondir" };
+
+	for (size_t i = 0; i < ARRAY_SIZE(parts); i++) {
+		int r = exists_at(dir, path, parts[i], error);
+
+		if (r < 0)
+			return r;
+		if (r > 0)
+			return common_of(dir, path, ret_common, error);
+	}
+	return error_say(error, ENOENT, "%s: there is no git repository", path);
+}
+
+static int open_real(const char *path, char **ret_real, struct error *error)
+{
+	*ret_real = realpath(path, NULL);
+	if (!*ret_real && errno == ENOTDIR)
+		return error_set(error, ENOENT, "find the git repository %s", path);
+	if (!*ret_real)
+		return error_set(error, errno, "find the git repository %s", path);
+	return dir_open(*ret_real, error);
+}
+
+int worktree_repo_resolve(const char *path, char **ret_common, struct error *error)
+{
+	struct arena arena CLEANUP(arena_done) = { 0 };
+	char *real CLEANUP(mem_done) = NULL, *inner CLEANUP(mem_done) = NULL;
+	int dir CLEANUP(fd_done) = -EBADF, gitdir CLEANUP(fd_done) = -EBADF;
+	struct worktree_pointer pointer;
+	int r;
+
+	dir = open_real(path, &real, error);
+	if (dir < 0)
+		return dir;
+	r = worktree_pointer_read(dir, real, &arena, &pointer, error);
+	if (r < 0)
+		return r;
+	switch (pointer.kind) {
+	case POINTER_NONE:
+		return resolve_bare(dir, real, ret_common, error);
+	case POINTER_JUNK:
+		return error_say(
+			error, EINVAL, "%s/.git is neither a directory nor a git link", real);
+	case POINTER_DIRECTORY:
+		inner = mem_printf("%s/.git", real);
+		break;
+	case POINTER_FILE:
+		inner = mem_dup(pointer.target);
+		break;
+	}
+	mem_done(&real);
+	real = NULL;
+	gitdir = open_real(inner, &real, error);
+	return gitdir < 0 ? gitdir : common_of(gitdir, real, ret_common, error);
+}
+
+/* Device and inode of a directory; a hanging automount is not woken for it. */
+static bool directory_same(const char *a, const char *b)
+{
+	struct stat left, right;
+
+	if (text_equal(a, b))
+		return true;
+	return fstatat(AT_FDCWD, a, &left, AT_NO_AUTOMOUNT) == 0 &&
+	       fstatat(AT_FDCWD, b, &right, AT_NO_AUTOMOUNT) == 0 && left.st_dev == right.st_dev &&
+	       left.st_ino == right.st_ino;
+}
+
+bool worktree_path_same(const char *a, const char *b)
+{
+	char *above CLEANUP(mem_done) = NULL, *beside CLEANUP(mem_done) = NULL;
+
+	if (text_equal(a, b))
+		return true;
+	if (!text_equal(pathname_last(a), pathname_last(b)))
+		return false;
+	above = pathname_parent(a);
+	beside = pathname_parent(b);
+	return directory_same(above, beside);
+}
+
+const char *worktree_target_name(const char *repo, const char *target)
+{
+	char *list CLEANUP(mem_done) = pathname_parent(target);
+	char *owner CLEANUP(mem_done) = pathname_parent(list);
+
+	if (!text_equal(pathname_last(list), "worktrees") || !directory_same(owner, repo))
+		return NULL;
+	return pathname_last(target);
+}
+
+int worktree_gitfile_read(const char *gitdir, const char *name, struct arena *arena,
+	const char **ret_text, int64_t *ret_changed_s, struct error *error)
+{
+	struct error unsaid = { 0 };
+	int dir CLEANUP(fd_done) = dir_open(gitdir, &unsaid);
+	struct stat stat = { 0 };
+	int r;
+
+	if (dir == -ENOENT)
+		return 0;
+	r = dir < 0 ? dir : worktree_line_read(dir, name, arena, ret_text, &stat, &unsaid);
+	if (r < 0)
+		return error_say(error, -r, "%s/%s: %s", gitdir, name, unsaid.text);
+	if (r > 0 && ret_changed_s)
+		*ret_changed_s = stat.st_mtime;
+	return r;
+}

@@ -1,0 +1,400 @@
+/* Unsaved work (DESIGN.md, section 6), asked of real repositories. */
+#include "git_fixture.h"
+
+#include "backend/backend.h"
+
+#include <sys/stat.h>
+
+static enum work judge(
+	struct git_fixture *fixture, const struct resource *resource, const char **ret_note)
+{
+	const char *note = NULL;
+	enum work work = worktree_backend.work(fixture->state, resource, &fixture->arena, &note);
+
+	*ret_note = note ? note : "";
+	return work;
+}
+
+struct change {
+	const char *command;
+	enum work work;
+	const char *note; /* part of what it must say; NULL: anything */
+};
+
+static void check_change(
+	void **state, const struct change *change, enum branch_rule rule, bool marker_only)
+{
+	struct git_fixture *fixture = *state;
+	struct resource resource;
+	enum work work;
+	const char *note;
+
+	fixture->settings.policy.branch = rule;
+	resource = git_fixture_r1(fixture);
+	if (marker_only)
+		resource.base = resource.branch = NULL;
+	git_fixture_sh(fixture, "%s", change->command);
+	work = judge(fixture, &resource, &note);
+	if (work != change->work)
+		fail_msg("%s: %s (%s), not %s", change->command, work_name(work), note,
+			work_name(change->work));
+	if (change->note && !strstr(note, change->note))
+		fail_msg("%s: \"%s\" does not say \"%s\"", change->command, note, change->note);
+}
+
+/* Each change is made to a world of its own. */
+static void check_changes(void **state, const struct change *changes, size_t count,
+	enum branch_rule rule, bool marker_only)
+{
+	for (size_t i = 0; i < count; i++) {
+		check_change(state, &changes[i], rule, marker_only);
+		git_fixture_reset(*state);
+	}
+}
+
+#define RECORD "repo/.git/worktrees/r1"
+
+static const struct change half_deleted[] = {
+	{ "true", WORK_CLEAN, NULL },
+	{ "rm -rf " RECORD, WORK_CLEAN, NULL },
+	{ "rm ws/r1/.git", WORK_CLEAN, NULL },
+	{ "rm -rf " RECORD " ws/r1/.git", WORK_CLEAN, NULL },
+	{ "git -C repo update-ref -d refs/heads/sbx/r1", WORK_CLEAN, NULL },
+	{ "git -C repo update-ref -d refs/heads/sbx/r1; rm -rf " RECORD, WORK_CLEAN, NULL },
+	{ "git -C repo update-ref -d refs/heads/sbx/r1; rm -rf " RECORD " ws/r1/.git", WORK_CLEAN,
+		NULL },
+	{ "rm " RECORD "/index", WORK_CLEAN, NULL },
+	{ "rm " RECORD "/HEAD", WORK_CLEAN, NULL },
+	{ "rm " RECORD "/commondir", WORK_CLEAN, NULL },
+	{ "rm " RECORD "/gitdir", WORK_CLEAN, NULL },
+	{ "rm " RECORD "/HEAD " RECORD "/gitdir " RECORD "/index", WORK_CLEAN, NULL },
+	{ "rm -rf ws/r1/dir", WORK_CLEAN, NULL },
+	{ "rm ws/r1/a.txt ws/r1/.gitignore", WORK_CLEAN, NULL },
+	{ "rm -rf ws/r1/* ws/r1/.git*", WORK_CLEAN, NULL },
+	{ "rm -rf ws/r1", WORK_NONE, NULL },
+	{ "rm -rf ws/r1 " RECORD, WORK_NONE, NULL },
+	{ "rm -rf ws/r1 repo", WORK_NONE, NULL },
+};
+
+static void half_deleted_trees_whose_rest_is_saved_are_clean(void **state)
+{
+	check_changes(state, half_deleted, ARRAY_SIZE(half_deleted), BRANCH_DELETE, false);
+}
+
+static void a_run_of_which_only_a_marker_is_left_can_be_proven_saved(void **state)
+{
+	check_changes(state, half_deleted, ARRAY_SIZE(half_deleted), BRANCH_DELETE, true);
+}
+
+static void what_is_saved_nowhere_is_found(void **state)
+{
+	static const struct change changes[] = {
+		{ "echo x >>ws/r1/a.txt", WORK_DIRTY, "a.txt: " },
+		{ "echo x >ws/r1/new", WORK_DIRTY, "new: " },
+		{ "echo x >ws/r1/dir/new", WORK_DIRTY, "dir/new: " },
+		{ "printf x >\"ws/r1/$(printf 'n\\nw')\"", WORK_DIRTY, "n\\x0aw: " },
+		{ "echo 1 >ws/r1/1; echo 2 >ws/r1/2; echo 3 >ws/r1/3", WORK_DIRTY, "and 2 more" },
+		{ "cd ws/r1; echo x >s; git add s; rm s", WORK_DIRTY, "s: staged" },
+		{ "cd ws/r1; echo x >a.txt; git add a.txt; git cat-file -p HEAD:a.txt >a.txt",
+			WORK_DIRTY, "a.txt: staged" },
+		{ "cd ws/r1; echo x >f.o; git add -f f.o; rm f.o", WORK_DIRTY, "f.o: staged" },
+		{ "ln -sfn dir ws/r1/link", WORK_DIRTY, "link: " },
+		{ "rm ws/r1/link; echo a >ws/r1/link", WORK_DIRTY, "link: " },
+		{ "rm ws/r1/a.txt; ln -s dir ws/r1/a.txt", WORK_DIRTY, "a.txt: " },
+		{ "rm ws/r1/a.txt; mkdir ws/r1/a.txt; echo x >ws/r1/a.txt/y", WORK_DIRTY,
+			"a.txt/y: " },
+		{ "rm -rf " RECORD "; echo x >>ws/r1/a.txt", WORK_DIRTY, "a.txt: " },
+		{ "rm ws/r1/.git; echo x >>ws/r1/a.txt", WORK_DIRTY, "a.txt: " },
+		{ "cd ws/r1; echo x >n; git add n; git commit -qm two", WORK_UNPUSHED, "HEAD: " },
+		{ "cd ws/r1; git checkout -q --detach; git commit -qm two --allow-empty",
+			WORK_UNPUSHED, "HEAD: " },
+		{ "cd ws/r1; git commit -qm two --allow-empty; git checkout -q --detach main",
+			WORK_UNPUSHED, "sbx/r1: " },
+		{ "cd ws/r1; echo x >n; git add n; git commit -qm two; rm -rf ../../" RECORD,
+			WORK_UNPUSHED, NULL },
+		{ "cd ws/r1; git checkout -q --detach; git commit -qm two --allow-empty; cd ..; "
+		  "rm -rf r1",
+			WORK_UNPUSHED, "HEAD: " },
+		{ "cd ws/r1; git checkout -qb x main; echo x >a.txt; git commit -qam x; "
+		  "git checkout -q sbx/r1; echo y >a.txt; git commit -qam y; "
+		  "git update-ref refs/tags/t sbx/r1; ! git merge -q x >/dev/null; "
+		  "git checkout -qf sbx/r1 -- a.txt",
+			WORK_DIRTY, "in progress" },
+		{ "cd ws/r1; git bisect start >/dev/null", WORK_DIRTY, "BISECT_LOG" },
+		{ "git init -q ws/r1/inner", WORK_DIRTY, "inner: a repository within" },
+		{ "git init -q ws/r1/build/inner", WORK_DIRTY, "build/inner: a repository" },
+		{ "mkdir ws/r1/inner; echo junk >ws/r1/inner/.git", WORK_DIRTY, "inner: " },
+	};
+
+	check_changes(state, changes, ARRAY_SIZE(changes), BRANCH_DELETE, false);
+}
+
+static void what_is_saved_or_scratch_is_clean(void **state)
+{
+	static const struct change changes[] = {
+		{ "chmod -x ws/r1/dir/run.sh; touch -d 2001-01-01 ws/r1/a.txt", WORK_CLEAN, NULL },
+		{ "printf 'a\\r\\n' >ws/r1/a.txt", WORK_CLEAN, NULL },
+		{ "echo x >ws/r1/f.o; mkdir ws/r1/build; echo x >ws/r1/build/y", WORK_CLEAN, NULL },
+		{ "mkdir -p ws/r1/empty/er; mkfifo ws/r1/pipe", WORK_CLEAN, NULL },
+		{ "cd ws/r1; git rm -q a.txt", WORK_CLEAN, NULL },
+		{ "cd ws/r1; echo >t; git add -N t; rm t", WORK_CLEAN, NULL },
+		{ "cd ws/r1; echo x >a.txt; git stash -q", WORK_CLEAN, NULL },
+		{ "cd ws/r1; git commit -qm two --allow-empty; git tag t", WORK_CLEAN, NULL },
+		{ "cd ws/r1; git commit -qm two --allow-empty; git tag -am t t", WORK_CLEAN, NULL },
+		{ "cd ws/r1; git commit -qm two --allow-empty; git branch other", WORK_CLEAN,
+			NULL },
+		{ "cd ws/r1; git commit -qm two --allow-empty; "
+		  "git update-ref refs/remotes/origin/x HEAD",
+			WORK_CLEAN, NULL },
+		{ "cd ws/r1; git commit -qm two --allow-empty; "
+		  "git update-ref refs/sbx/salvage/r1 HEAD",
+			WORK_CLEAN, NULL },
+		{ "cd ws/r1; git checkout -q --detach; git commit -qm 2 --allow-empty; "
+		  "git branch other; git commit -qm 3 --allow-empty; git branch -f other",
+			WORK_CLEAN, NULL },
+		{ "cd ws/r1; git config feature.manyFiles true; git update-index --index-version 4",
+			WORK_CLEAN, NULL },
+	};
+
+	check_changes(state, changes, ARRAY_SIZE(changes), BRANCH_DELETE, false);
+}
+
+static void refs_that_do_not_survive_save_nothing(void **state)
+{
+	static const struct change changes[] = {
+		{ "cd ws/r1; git commit -qm two --allow-empty; git update-ref refs/bisect/x HEAD; "
+		  "git update-ref refs/worktree/x HEAD; git update-ref refs/notes/x HEAD; "
+		  "git symbolic-ref refs/heads/alias refs/heads/sbx/r1",
+			WORK_UNPUSHED, NULL },
+	};
+
+	check_changes(state, changes, ARRAY_SIZE(changes), BRANCH_DELETE, false);
+}
+
+static void the_runs_own_branch_saves_where_policy_keeps_it(void **state)
+{
+	static const struct change changes[] = {
+		{ "cd ws/r1; echo x >n; git add n; git commit -qm two", WORK_CLEAN, NULL },
+		{ "cd ws/r1; echo x >n; git add n; git commit -qm two; rm -rf ../../" RECORD,
+			WORK_CLEAN, NULL },
+		{ "cd ws/r1; git checkout -q --detach; git commit -qm two --allow-empty",
+			WORK_UNPUSHED, NULL },
+	};
+
+	check_changes(state, changes, ARRAY_SIZE(changes), BRANCH_KEEP, false);
+	check_changes(state, changes, ARRAY_SIZE(changes), BRANCH_MERGED, false);
+}
+
+static void only_the_trees_own_gitignore_is_asked(void **state)
+{
+	static const struct change changes[] = {
+		{ "echo '*.x' >repo/.git/info/exclude; echo 1 >ws/r1/f.x", WORK_DIRTY, "f.x: " },
+		{ "echo '*.x' >ex; git -C repo config core.excludesFile \"$PWD/ex\"; "
+		  "echo 1 >ws/r1/f.x",
+			WORK_DIRTY, "f.x: " },
+		{ "cd ws/r1; echo x >t.o; git add -f t.o; git commit -qm t; git branch other; "
+		  "echo y >t.o",
+			WORK_DIRTY, "t.o: " },
+		{ "echo /etc/passwd >ex; ln -sf \"$PWD/ex\" ws/r1/dir/.gitignore", WORK_DIRTY,
+			"dir/.gitignore: " },
+	};
+
+	check_changes(state, changes, ARRAY_SIZE(changes), BRANCH_DELETE, false);
+}
+
+static void any_form_of_repository_that_git_makes_is_read(void **state)
+{
+	static const struct change changes[] = {
+		{ "f=repo/.git/config; git config -f $f core.repositoryformatversion 1; "
+		  "for e in worktreeConfig:true partialClone:origin relativeWorktrees:true "
+		  "preciousObjects:true noop:1; do "
+		  "git config -f $f extensions.${e%:*} ${e#*:}; done",
+			WORK_CLEAN, NULL },
+		{ "cd ws/r1; git status -s; git sparse-checkout set --cone --sparse-index dir",
+			WORK_CLEAN, NULL },
+		{ "cd ws/r1; git status -s; git sparse-checkout set --cone --sparse-index none",
+			WORK_CLEAN, NULL },
+		{ "git -C repo pack-refs --all; git -C repo gc -q", WORK_CLEAN, NULL },
+		{ "chown -R 12345:12345 repo ws/r1", WORK_CLEAN, NULL },
+		{ "echo ../../../../ws/r1/.git >" RECORD "/gitdir; "
+		  "echo gitdir: ../../repo/.git/worktrees/r1 >ws/r1/.git",
+			WORK_CLEAN, NULL },
+		{ "cd repo; git commit -qm two --allow-empty; git commit -qm 3 --allow-empty; "
+		  "git -C ../ws/r1 checkout -q --detach main~1; gone=$(git rev-parse main~2); "
+		  "git update-ref refs/heads/sbx/r1 main; git rev-parse main~1 >.git/shallow; "
+		  "rm .git/objects/$(echo $gone | sed 's,..,&/,')",
+			WORK_CLEAN, NULL },
+	};
+
+	check_changes(state, changes, ARRAY_SIZE(changes), BRANCH_DELETE, false);
+}
+
+static void what_cannot_be_read_is_unknown(void **state)
+{
+	static const struct change changes[] = {
+		{ "git -C repo config core.repositoryformatversion 1; "
+		  "git -C repo config extensions.objectFormat sha256",
+			WORK_UNKNOWN, "repo" },
+		{ "git -C repo config core.repositoryformatversion 1; "
+		  "git -C repo config extensions.refStorage reftable",
+			WORK_UNKNOWN, "repo" },
+		{ "echo junk >" RECORD "/index", WORK_UNKNOWN, "index" },
+		{ "cd ws/r1; git update-index --split-index", WORK_UNKNOWN, "split" },
+		{ "echo [junk >repo/.git/config", WORK_UNKNOWN, NULL },
+		{ "mount -t tmpfs none ws/r1/dir", WORK_UNKNOWN, "dir is a mount point" },
+		{ "echo junk >ws/r1/.git", WORK_UNKNOWN, "its .git" },
+	};
+	struct git_fixture *fixture;
+
+	for (size_t i = 0; i < ARRAY_SIZE(changes); i++) {
+		check_change(state, &changes[i], BRANCH_DELETE, false);
+		fixture = *state;
+		git_fixture_sh(fixture, "! mountpoint -q ws/r1/dir || umount ws/r1/dir");
+		git_fixture_reset(*state);
+	}
+}
+
+static void a_tree_without_its_repository_is_dirty_while_it_holds_files(void **state)
+{
+	static const struct change changes[] = {
+		{ "rm -rf repo", WORK_DIRTY, "repository gone" },
+		{ "rm -rf repo ws/r1/* ws/r1/.gitignore", WORK_CLEAN, NULL },
+		{ "rm -rf repo; chmod 0 ws; chmod 755 ws", WORK_DIRTY, "repository gone" },
+	};
+
+	check_changes(state, changes, ARRAY_SIZE(changes), BRANCH_DELETE, false);
+}
+
+static void a_plain_directory_is_dirty_while_it_holds_files(void **state)
+{
+	struct git_fixture *fixture = *state;
+	char *path CLEANUP(mem_done) = mem_printf("%s/plain", fixture->root);
+	struct resource resource = { .run = "plain", .kind = KIND_WORKTREE, .locator = path };
+	const char *note;
+
+	git_fixture_sh(fixture, "mkdir -p ws/plain/a/b");
+	assert_int_equal(judge(fixture, &resource, &note), WORK_CLEAN);
+	git_fixture_sh(fixture, "echo x >ws/plain/a/x; echo y >ws/plain/a/y");
+	assert_int_equal(judge(fixture, &resource, &note), WORK_DIRTY);
+	assert_non_null(strstr(note, "no repository is known"));
+	assert_non_null(strstr(note, "and 1 more"));
+}
+
+static void check_clone(void **state, const char *command, enum work expected, const char *said)
+{
+	struct git_fixture *fixture = *state;
+	char *path CLEANUP(mem_done) = mem_printf("%s/c1", fixture->root);
+	char *repo CLEANUP(mem_done) = mem_printf("%s/c1/.git", fixture->root);
+	struct resource resource = {
+		.run = "c1", .kind = KIND_WORKTREE, .locator = path, .repo = repo
+	};
+	const char *note;
+	enum work work;
+
+	git_fixture_sh(fixture, "rm -rf ws/c1; git clone -q repo ws/c1");
+	git_fixture_sh(fixture, "%s", command);
+	work = judge(fixture, &resource, &note);
+	if (work != expected || (said && !strstr(note, said)))
+		fail_msg("%s: %s (%s)", command, work_name(work), note);
+}
+
+static void of_a_self_contained_clone_only_what_its_remotes_have_survives(void **state)
+{
+	check_clone(state, "true", WORK_CLEAN, NULL);
+	check_clone(state, "cd ws/c1; git commit -qm x --allow-empty", WORK_UNPUSHED, "HEAD");
+	check_clone(state,
+		"cd ws/c1; git checkout -qb x; git commit -qm x --allow-empty; git checkout -q "
+		"main",
+		WORK_UNPUSHED, "a branch");
+	check_clone(state, "cd ws/c1; git commit -qm x --allow-empty; git tag t", WORK_UNPUSHED,
+		"HEAD");
+	check_clone(state, "cd ws/c1; echo x >a.txt; git stash -q", WORK_DIRTY, "stash");
+	check_clone(state, "cd ws/c1; echo x >a.txt", WORK_DIRTY, "a.txt");
+	check_clone(state, "rm -rf ws/c1/.git", WORK_DIRTY, "repository gone");
+	check_clone(state, "rm -rf ws/c1; git clone -q --shared repo ws/c1", WORK_CLEAN, NULL);
+	check_clone(state, "rm -rf ws/c1; git init -q ws/c1", WORK_CLEAN, NULL);
+	check_clone(state, "rm -rf ws/c1; git init -q ws/c1; echo x >ws/c1/x", WORK_DIRTY, "x: ");
+}
+
+static void a_hostile_git_directory_neither_hangs_nor_leads_away(void **state)
+{
+	check_clone(state, "mkfifo ws/c1/.git/refs/heads/pipe", WORK_UNKNOWN, "fifo");
+	check_clone(state, "ln -s /dev/zero ws/c1/.git/packed-refs2", WORK_UNKNOWN, "a link");
+	check_clone(state, "git -C ws/c1 config include.path /dev/zero", WORK_UNKNOWN, "includes");
+	check_clone(
+		state, "echo \"$PWD/repo/.git\" >ws/c1/.git/commondir", WORK_UNKNOWN, "commondir");
+	check_clone(state, "echo /srv/other/objects >ws/c1/.git/objects/info/alternates",
+		WORK_UNKNOWN, "borrows");
+}
+
+#define SUBMODULE                                                                            \
+	"git clone -q repo sub.git 2>/dev/null; git -C ws/r1 -c protocol.file.allow=always " \
+	"submodule --quiet add ../../sub.git sub; git -C ws/r1 commit -qm sub; "             \
+	"git -C ws/r1 branch other; "
+
+static void submodules_are_judged_by_their_own_remotes(void **state)
+{
+	static const struct change changes[] = {
+		{ SUBMODULE, WORK_CLEAN, NULL },
+		{ SUBMODULE "rm -rf ws/r1/sub; mkdir ws/r1/sub", WORK_CLEAN, NULL },
+		{ SUBMODULE "rm -rf ws/r1/sub", WORK_CLEAN, NULL },
+		{ SUBMODULE "echo x >ws/r1/sub/new", WORK_DIRTY, "sub: submodule: new" },
+		{ SUBMODULE "git -C ws/r1/sub checkout -q --detach; "
+			    "git -C ws/r1/sub commit -qm x --allow-empty",
+			WORK_DIRTY, "sub: submodule: HEAD" },
+		{ SUBMODULE "rm -rf ws/r1/sub/.git", WORK_DIRTY, "sub: submodule" },
+		{ SUBMODULE "echo gitdir: /srv/x >ws/r1/sub/.git", WORK_DIRTY, "sub: submodule" },
+	};
+
+	check_changes(state, changes, ARRAY_SIZE(changes), BRANCH_DELETE, false);
+}
+
+static void judging_leaves_no_trace_and_runs_nothing(void **state)
+{
+	struct git_fixture *fixture = *state;
+	struct resource resource = git_fixture_r1(fixture);
+	/* Listed before the times are set: a listing renews those of directories. */
+	const char *look = "xargs -d '\\n' stat -c '%n %X %Y %Z %s' <list | sha256sum";
+	char *before CLEANUP(mem_done) = NULL, *after CLEANUP(mem_done) = NULL;
+	const char *note;
+
+	/* Access times so old that any read would renew them (relatime, mount(8)). */
+	git_fixture_sh(fixture,
+		"printf '#!/bin/sh\\ntouch %s/ran\\n' >prog; chmod +x prog; for k in "
+		"core.fsmonitor core.pager filter.x.clean filter.x.smudge; "
+		"do git -C repo config $k \"$PWD/prog\"; done; echo '* filter=x' >ws/r1/dir/x; "
+		"find repo/.git/worktrees ws ! -type l >list; xargs -d '\\n' touch -a -d "
+		"2001-01-01 <list",
+		fixture->base);
+	before = git_fixture_ask(fixture, "%s", look);
+	assert_int_equal(judge(fixture, &resource, &note), WORK_DIRTY);
+	worktree_backend.probe(fixture->state, &resource, &fixture->arena);
+	after = git_fixture_ask(fixture, "%s", look);
+	assert_false(git_fixture_holds(fixture, "test -e ran"));
+	assert_string_equal(before, after);
+}
+
+#define case_of(f) cmocka_unit_test_setup_teardown(f, git_fixture_make, git_fixture_drop)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		case_of(half_deleted_trees_whose_rest_is_saved_are_clean),
+		case_of(a_run_of_which_only_a_marker_is_left_can_be_proven_saved),
+		case_of(what_is_saved_nowhere_is_found),
+		case_of(what_is_saved_or_scratch_is_clean),
+		case_of(refs_that_do_not_survive_save_nothing),
+		case_of(the_runs_own_branch_saves_where_policy_keeps_it),
+		case_of(only_the_trees_own_gitignore_is_asked),
+		case_of(any_form_of_repository_that_git_makes_is_read),
+		case_of(what_cannot_be_read_is_unknown),
+		case_of(a_tree_without_its_repository_is_dirty_while_it_holds_files),
+		case_of(a_plain_directory_is_dirty_while_it_holds_files),
+		case_of(of_a_self_contained_clone_only_what_its_remotes_have_survives),
+		case_of(a_hostile_git_directory_neither_hangs_nor_leads_away),
+		case_of(submodules_are_judged_by_their_own_remotes),
+		case_of(judging_leaves_no_trace_and_runs_nothing),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
