@@ -200,17 +200,23 @@ static enum work worktree_work(
 	return work;
 }
 
+static int refuse(const struct resource *resource, int code, const char *note, struct error *error)
+{
+	char *shown CLEANUP(mem_done) = text_escape(resource->locator);
+
+	return error_say(error, code, "worktree %.200s: %s", shown, note);
+}
+
 /* 0 when nothing speaks against removing what was seen. */
 static int removal_allowed(
 	const struct sight *sight, const struct resource *resource, struct error *error)
 {
 	if (sight->contradicts)
-		return error_say(error, ESTALE, "worktree %s: %s", resource->locator, sight->note);
+		return refuse(resource, ESTALE, sight->note, error);
 	if (sight->present == TRI_UNKNOWN)
-		return error_say(error, EIO, "worktree %s: %s", resource->locator,
-			sight->note ? sight->note : "it cannot be seen");
+		return refuse(resource, EIO, sight->note ? sight->note : "it is unseen", error);
 	if (sight->lock == LOCK_HELD)
-		return error_say(error, EBUSY, "worktree %s: %s", resource->locator, sight->note);
+		return refuse(resource, EBUSY, sight->note, error);
 	return sight->present == TRI_YES ? mounts_refuse(resource->locator, error) : 0;
 }
 
@@ -288,7 +294,7 @@ static int worktree_purge(
 		return 0;
 	sight_look(state->settings, resource, &arena, &sight);
 	if (sight.root_dir < 0)
-		return error_say(error, EIO, "purge %s: %s", resource->locator, sight.note);
+		return refuse(resource, EIO, sight.note, error);
 	purge.root = sight.root;
 	r = trash_each(sight.root_dir, purge_allowed, &purge, error);
 	return r < 0 ? r

@@ -39,7 +39,7 @@ static int branch_open(struct branch *branch, struct error *error)
 	int r;
 
 	if (!branch->ask->repo)
-		return error_say(error, EINVAL, "branch %s: its repository is not recorded", name);
+		return error_say(error, EINVAL, "the branch's repository is not recorded");
 	r = worktree_repo_resolve(branch->ask->repo, &branch->common, &why);
 	if (r == 0)
 		r = worktree_gits_get(branch->ask->gits, branch->common, &branch->repository, &why);
@@ -182,6 +182,7 @@ int worktree_branch_remove(const struct branch_ask *ask, struct error *error)
 	struct arena arena CLEANUP(arena_done) = { 0 };
 	struct branch branch CLEANUP(branch_done) = { .ask = ask, .arena = &arena };
 	struct branch_view seen = branch_look(&branch);
+	char *name CLEANUP(mem_done) = text_escape(ask->name);
 	int r;
 
 	switch (seen.answer) {
@@ -189,13 +190,13 @@ int worktree_branch_remove(const struct branch_ask *ask, struct error *error)
 	case BRANCH_STAYS:
 		return 0;
 	case BRANCH_UNSEEN:
-		return error_say(error, EIO, "delete branch %s: %s", ask->name, seen.why);
+		return error_say(error, EIO, "delete branch %s: %s", name, seen.why);
 	case BRANCH_GOES:
 		break;
 	}
 	if (seen.held)
 		return error_say(error, EBUSY, "delete branch %s: it is still checked out in %s",
-			ask->name, seen.held);
+			name, seen.held);
 	r = git_reference_delete(branch.ref);
 	if (r == GIT_ENOTFOUND)
 		return 0;

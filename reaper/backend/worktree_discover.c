@@ -167,14 +167,17 @@ static void search_roots(struct search *search)
 			TRI_NO, "the root cannot be opened");
 }
 
-/* Both directions agree, or the tree's own .git file is gone: then git's record suffices. */
+/*
+ * Adoption wants both directions: a directory that took the place of a worktree which git still has
+ * a record of is somebody else's.
+ */
 static bool agrees(const struct settings *settings, const struct resource *found)
 {
 	struct arena arena CLEANUP(arena_done) = { 0 };
 	struct sight sight CLEANUP(sight_done) = { .root_dir = -EBADF, .tree = -EBADF };
 
 	sight_look(settings, found, &arena, &sight);
-	return sight.present == TRI_YES && !sight.contradicts && sight.recorded &&
+	return sight.present == TRI_YES && !sight.contradicts && sight.agreed &&
 	       text_equal(sight.record.path, found->record);
 }
 

@@ -47,10 +47,13 @@ static int plain_config(int dir, struct error *error)
 {
 	char *bytes CLEANUP(mem_done) = NULL;
 	size_t length = 0;
-	int r = file_read(dir, "config", CONFIG_MAX, &bytes, &length, NULL, error);
+	struct error unsaid = { 0 };
+	int r = file_read(dir, "config", CONFIG_MAX, &bytes, &length, NULL, &unsaid);
 
+	if (r == -ENOENT)
+		return 0;
 	if (r < 0)
-		return r;
+		return error_say(error, -r, "%s", unsaid.text);
 	if (strlen(bytes) != length || strcasestr(bytes, "[include"))
 		return error_say(error, EINVAL, "its configuration includes others");
 	return 0;

@@ -10,6 +10,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdarg.h>
 #include <sys/stat.h>
 
 struct identity {
@@ -38,31 +39,46 @@ static int identify_repo(struct identity *identity, struct error *error)
 	return 0;
 }
 
-static int identify_place(struct identity *identity, int *ret_tree, struct error *error)
+/* -EINVAL with a sentence about the worktree; bytes of paths in it are escaped. */
+static int PRINTF_LIKE(3, 4)
+	refuse(const struct identity *identity, struct error *error, const char *format, ...)
 {
-	const char *locator = identity->resource->locator, *below;
+	char *fault CLEANUP(mem_done) = NULL, *shown CLEANUP(mem_done) = NULL;
+	char *whole CLEANUP(mem_done) = NULL;
+	va_list args;
+
+	va_start(args, format);
+	if (vasprintf(&fault, format, args) < 0)
+		abort();
+	va_end(args);
+	whole = mem_printf("worktree %s: %s", identity->resource->locator, fault);
+	shown = text_escape(whole);
+	return error_say(error, EINVAL, "%s", shown);
+}
+
+static int identify_place(const struct identity *identity, int *ret_tree, struct error *error)
+{
+	const char *locator = identity->resource->locator, *below = NULL;
 	char *clean CLEANUP(mem_done) = pathname_clean(locator, NULL);
 	const char *root = root_of(&identity->settings->roots, locator, &below);
 	int dir CLEANUP(fd_done) = -EBADF;
 	int tree;
 
 	if (!clean || !text_equal(clean, locator))
-		return error_say(error, EINVAL, "worktree %s: not a clean absolute path", locator);
-	if (!root || text_starts(below, TRASH_NAME))
-		return error_say(error, EINVAL,
-			"worktree %s: it must lie strictly below a configured [workspaces] root",
-			locator);
+		return refuse(identity, error, "a clean absolute path would be right");
+	if (!root || text_equal(below, TRASH_NAME) || text_starts(below, TRASH_NAME "/"))
+		return refuse(identity, error,
+			"it must lie strictly below a root of [workspaces], and not in its trash");
 	dir = dir_open(root, error);
 	if (dir < 0)
 		return dir;
 	tree = dir_open_below(dir, below, O_RDONLY | O_DIRECTORY, NULL);
 	if (tree == -ELOOP || tree == -ENOTDIR || tree == -EXDEV)
-		return error_say(error, EINVAL,
-			"worktree %s: a directory of the root's own filesystem would be right, not "
-			"a link, a file or a mount point",
-			locator);
+		return refuse(identity, error,
+			"a directory on the root's own filesystem would be right, not a link, a "
+			"file or a mount point");
 	if (tree < 0 && tree != -ENOENT)
-		return error_set(error, -tree, "worktree %s", locator);
+		return error_set(error, -tree, "open the worktree to register");
 	*ret_tree = tree;
 	return 0;
 }
@@ -72,9 +88,8 @@ static int identify_owner(struct identity *identity, const char *common, struct 
 	struct resource *resource = identity->resource;
 
 	if (resource->repo && !text_equal(resource->repo, common))
-		return error_say(error, EINVAL,
-			"worktree %s: it belongs to the repository %s, not to %s",
-			resource->locator, common, resource->repo);
+		return refuse(identity, error, "it belongs to the repository %s, not to %s", common,
+			resource->repo);
 	resource->repo = arena_dup(identity->arena, common);
 	return 0;
 }
@@ -84,33 +99,31 @@ static int identify_linked(struct identity *identity, const char *target, struct
 {
 	struct resource *resource = identity->resource;
 	char *common CLEANUP(mem_done) = NULL;
+	struct error why = { 0 };
 	struct worktree_record record;
 	const char *name;
-	int r = worktree_repo_resolve(target, &common, error);
+	int r = worktree_repo_resolve(target, &common, &why);
 
-	if (r == 0)
-		r = identify_owner(identity, common, error);
-	if (r < 0) {
-		error_prefix(error, "worktree %s: its .git", resource->locator);
-		return r == -ENOENT ? -EINVAL : r;
-	}
+	if (r == -ENOENT)
+		return refuse(identity, error, "its .git names %s, where nothing is", target);
+	if (r < 0)
+		return error_say(error, -r, "%s", why.text);
+	r = identify_owner(identity, common, error);
+	if (r < 0)
+		return r;
 	identity->gitdir = arena_dup(identity->arena, target);
 	name = worktree_target_name(common, target);
+	if (!name && worktree_path_same(common, target))
+		return 0; /* git init --separate-git-dir */
 	if (!name)
-		return worktree_path_same(common, target)
-			       ? 0
-			       : error_say(error, EINVAL,
-					 "worktree %s: its .git names "
-					 "%s, which is no worktree of "
-					 "%s",
-					 resource->locator, target, common);
+		return refuse(identity, error, "its .git names %s, which is no worktree of %s",
+			target, common);
 	r = worktree_record_read(common, name, identity->arena, &record, error);
 	if (r < 0)
 		return r;
 	if (r == 0 || !record.tree || !worktree_path_same(record.tree, resource->locator))
-		return error_say(error, EINVAL,
-			"worktree %s: the git record that its .git names, %s, is not its own",
-			resource->locator, target);
+		return refuse(identity, error,
+			"the git record that its .git names, %s, is not its own", target);
 	resource->record = record.path;
 	return 0;
 }
@@ -128,9 +141,7 @@ static int identify_git(struct identity *identity, int tree, struct error *error
 	case POINTER_NONE:
 		return 0;
 	case POINTER_JUNK:
-		return error_say(error, EINVAL,
-			"worktree %s: its .git is neither a git link nor a directory",
-			resource->locator);
+		return refuse(identity, error, "its .git is neither a git link nor a directory");
 	case POINTER_DIRECTORY:
 		identity->gitdir = arena_dup(identity->arena, inner);
 		return identify_owner(identity, inner, error);
@@ -178,16 +189,15 @@ int worktree_identify(const struct settings *settings, struct resource *resource
 
 	if (r < 0)
 		return r;
+	if (resource->kind == KIND_BRANCH && resource->repo)
+		return 0;
 	if (resource->kind == KIND_BRANCH)
-		return resource->repo ? 0
-				      : error_say(error, EINVAL,
-						"branch %s: its repository is needed, too",
-						resource->locator);
+		return error_say(error, EINVAL, "a branch is registered with its repository");
 	r = identify_place(&identity, &tree, error);
 	if (r < 0 || tree < 0)
 		return r;
 	if (fstat(tree, &stat) < 0)
-		return error_set(error, errno, "look at %s", resource->locator);
+		return error_set(error, errno, "look at the worktree to register");
 	resource->dev = stat.st_dev;
 	resource->ino = stat.st_ino;
 	r = identify_git(&identity, tree, error);

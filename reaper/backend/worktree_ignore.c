@@ -125,7 +125,7 @@ static const char *component_end(const char *at)
 static const char *component_next(const char *at)
 {
 	at = component_end(at);
-	return at + strspn(at, "/");
+	return at + (*at == '/');
 }
 
 /* The same, one level up: components instead of bytes, "**" instead of '*'. */

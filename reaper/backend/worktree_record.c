@@ -11,6 +11,20 @@
 
 enum { RECORDS_MAX = 100000 };
 
+static int record_fail(struct error *error, int code, const char *what, const char *name)
+{
+	char *shown CLEANUP(mem_done) = text_escape(name);
+
+	return error_set(error, code, "%s %s", what, shown);
+}
+
+static int record_say(struct error *error, int code, const char *name, const char *fault)
+{
+	char *shown CLEANUP(mem_done) = text_escape(name);
+
+	return error_say(error, code, "git record %s: %s", shown, fault);
+}
+
 static int worktrees_open(const char *repo, struct error *error)
 {
 	int common CLEANUP(fd_done) = dir_open(repo, error);
@@ -37,7 +51,7 @@ static int record_read_at(int worktrees, const char *repo, const char *name, str
 	if (admin < 0)
 		return error_say(error, -admin, "%s", unsaid.text);
 	if (fstat(admin, &stat) < 0)
-		return error_set(error, errno, "look at %s/worktrees/%s", repo, name);
+		return record_fail(error, errno, "look at the git record", name);
 	*ret_record = (struct worktree_record){
 		.name = arena_dup(arena, name),
 		.path = arena_printf(arena, "%s/worktrees/%s", repo, name),
@@ -46,7 +60,7 @@ static int record_read_at(int worktrees, const char *repo, const char *name, str
 	};
 	r = worktree_line_read(admin, "gitdir", arena, &line, NULL, &unsaid);
 	if (r < 0 && r != -EINVAL && r != -EFBIG && r != -ELOOP)
-		return error_say(error, -r, "%s: %s", ret_record->path, unsaid.text);
+		return record_say(error, -r, name, unsaid.text);
 	clean = r > 0 && *line ? pathname_clean(line, ret_record->path) : NULL;
 	if (clean && text_ends(clean, "/.git") && strlen(clean) > strlen("/.git"))
 		ret_record->tree = arena_dup_n(arena, clean, strlen(clean) - strlen("/.git"));
@@ -182,14 +196,16 @@ int worktree_record_drop(const char *repo, const struct worktree_record *record,
 	if (worktrees < 0)
 		return error_say(error, -worktrees, "%s", unsaid.text);
 	if (fstatat(worktrees, record->name, &stat, AT_SYMLINK_NOFOLLOW) < 0)
-		return errno == ENOENT ? 0 : error_set(error, errno, "look at %s", record->path);
+		return errno == ENOENT
+			       ? 0
+			       : record_fail(error, errno, "look at the git record", record->name);
 	if (stat.st_dev != record->dev || stat.st_ino != record->ino)
-		return error_say(
-			error, ESTALE, "%s is not the git record that was looked at", record->path);
+		return record_say(error, ESTALE, record->name,
+			"this is not the git record that was looked at");
 	r = rmtree(worktrees, record->name, deadline_ms, &report, error);
 	*bytes_freed += report.bytes_freed;
 	if (r < 0) {
-		error_prefix(error, "drop the git record %s", record->path);
+		error_prefix(error, "drop a git record of %s", repo);
 		return r;
 	}
 	if (fsync(worktrees) < 0)

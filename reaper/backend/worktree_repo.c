@@ -11,6 +11,21 @@
 
 enum { GITFILE_MAX = 2 * PATH_MAX };
 
+/* What stands in a path may be a run's word: it is shown escaped, and cut before the reason is. */
+static int repo_fail(struct error *error, int code, const char *what, const char *path)
+{
+	char *shown CLEANUP(mem_done) = text_escape(path);
+
+	return error_set(error, code, "%s %.300s", what, shown);
+}
+
+static int repo_say(struct error *error, int code, const char *path, const char *fault)
+{
+	char *shown CLEANUP(mem_done) = text_escape(path);
+
+	return error_say(error, code, "%.300s: %s", shown, fault);
+}
+
 /*
  * file_read() with an end of line and other blanks cut off: git ends these files with one, people
  * who write them by hand with more. 1, 0 not there, -errno.
@@ -59,7 +74,7 @@ int worktree_pointer_read(int tree, const char *path, struct arena *arena,
 
 	*ret_pointer = (struct worktree_pointer){ 0 };
 	if (fstatat(tree, ".git", &stat, AT_SYMLINK_NOFOLLOW) < 0)
-		return errno == ENOENT ? 0 : error_set(error, errno, "look at %s/.git", path);
+		return errno == ENOENT ? 0 : repo_fail(error, errno, "look at the .git of", path);
 	if (S_ISDIR(stat.st_mode)) {
 		ret_pointer->kind = POINTER_DIRECTORY;
 		return 0;
@@ -72,7 +87,7 @@ int worktree_pointer_read(int tree, const char *path, struct arena *arena,
 	if (r == -EINVAL || r == -EFBIG)
 		ret_pointer->kind = POINTER_JUNK;
 	else if (r < 0)
-		return error_say(error, -r, "%s/.git: %s", path, unsaid.text);
+		return repo_say(error, -r, path, unsaid.text);
 	else if (r > 0)
 		pointer_parse(line, path, arena, ret_pointer);
 	return 0;
@@ -85,10 +100,10 @@ static int exists_at(int dir, const char *path, const char *name, struct error *
 
 	if (fstatat(dir, name, &stat, AT_SYMLINK_NOFOLLOW) == 0)
 		return 1;
-	return errno == ENOENT ? 0 : error_set(error, errno, "look at %s/%s", path, name);
+	return errno == ENOENT ? 0 : repo_fail(error, errno, "look into", path);
 }
 
-/* The common directory that a git directory names, or itself. */
+/* The common directory that a linked worktree's admin directory names, or itself. */
 static int common_of(int gitdir, const char *path, char **ret_common, struct error *error)
 {
 	struct arena arena CLEANUP(arena_done) = { 0 };
@@ -100,68 +115,72 @@ static int common_of(int gitdir, const char *path, char **ret_common, struct err
 		return r;
 	common = r > 0 && *line ? pathname_clean(line, path) : mem_dup(path);
 	*ret_common = realpath(common, NULL);
-	if (!*ret_common)
-		return error_set(error, errno, "find the git directory %s", common);
-	return 0;
+	return *ret_common ? 0 : repo_fail(error, errno, "find the git directory", common);
 }
 
-/* A directory that is no working tree: a git directory, or nothing of the kind. */
-static int resolve_bare(int dir, const char *path, char **ret_common, struct error *error)
+/*
+ * A directory that is no working tree. One with objects is a repository, whatever else a run may
+ * have put into it; one without may be an admin directory, or what is left of a repository.
+ */
+static int resolve_gitdir(int dir, const char *path, char **ret_common, struct error *error)
 {
-	static const char *const parts[] = { "HEAD", "objects", "commondir" };
+	static const char *const parts[] = { "objects", "HEAD", "commondir" };
 
 	for (size_t i = 0; i < ARRAY_SIZE(parts); i++) {
 		int r = exists_at(dir, path, parts[i], error);
 
 		if (r < 0)
 			return r;
-		if (r > 0)
+		if (r > 0 && i > 0)
 			return common_of(dir, path, ret_common, error);
+		if (r > 0) {
+			*ret_common = mem_dup(path);
+			return 0;
+		}
 	}
-	return error_say(error, ENOENT, "%s: there is no git repository", path);
+	return repo_fail(error, ENOENT, "find a git repository in", path);
 }
 
 static int open_real(const char *path, char **ret_real, struct error *error)
 {
 	*ret_real = realpath(path, NULL);
-	if (!*ret_real && errno == ENOTDIR)
-		return error_set(error, ENOENT, "find the git repository %s", path);
 	if (!*ret_real)
-		return error_set(error, errno, "find the git repository %s", path);
+		return repo_fail(
+			error, errno == ENOTDIR ? ENOENT : errno, "find the git repository", path);
 	return dir_open(*ret_real, error);
+}
+
+static int resolve_inner(const char *path, char **ret_common, struct error *error)
+{
+	char *real CLEANUP(mem_done) = NULL;
+	int dir CLEANUP(fd_done) = open_real(path, &real, error);
+
+	return dir < 0 ? dir : resolve_gitdir(dir, real, ret_common, error);
 }
 
 int worktree_repo_resolve(const char *path, char **ret_common, struct error *error)
 {
 	struct arena arena CLEANUP(arena_done) = { 0 };
 	char *real CLEANUP(mem_done) = NULL, *inner CLEANUP(mem_done) = NULL;
-	int dir CLEANUP(fd_done) = -EBADF, gitdir CLEANUP(fd_done) = -EBADF;
+	int dir CLEANUP(fd_done) = open_real(path, &real, error);
 	struct worktree_pointer pointer;
-	int r;
+	int r = dir < 0 ? dir : worktree_pointer_read(dir, real, &arena, &pointer, error);
 
-	dir = open_real(path, &real, error);
-	if (dir < 0)
-		return dir;
-	r = worktree_pointer_read(dir, real, &arena, &pointer, error);
 	if (r < 0)
 		return r;
 	switch (pointer.kind) {
 	case POINTER_NONE:
-		return resolve_bare(dir, real, ret_common, error);
+		return resolve_gitdir(dir, real, ret_common, error);
 	case POINTER_JUNK:
-		return error_say(
-			error, EINVAL, "%s/.git is neither a directory nor a git link", real);
+		return repo_say(
+			error, EINVAL, real, "its .git is neither a directory nor a git link");
 	case POINTER_DIRECTORY:
 		inner = mem_printf("%s/.git", real);
-		break;
+		return resolve_inner(inner, ret_common, error);
 	case POINTER_FILE:
-		inner = mem_dup(pointer.target);
-		break;
+		return resolve_inner(pointer.target, ret_common, error);
 	}
-	mem_done(&real);
-	real = NULL;
-	gitdir = open_real(inner, &real, error);
-	return gitdir < 0 ? gitdir : common_of(gitdir, real, ret_common, error);
+	return -EINVAL;
 }
 
 /* Device and inode of a directory; a hanging automount is not woken for it. */
@@ -211,7 +230,7 @@ int worktree_gitfile_read(const char *gitdir, const char *name, struct arena *ar
 		return 0;
 	r = dir < 0 ? dir : worktree_line_read(dir, name, arena, ret_text, &stat, &unsaid);
 	if (r < 0)
-		return error_say(error, -r, "%s/%s: %s", gitdir, name, unsaid.text);
+		return repo_say(error, -r, gitdir, unsaid.text);
 	if (r > 0 && ret_changed_s)
 		*ret_changed_s = stat.st_mtime;
 	return r;

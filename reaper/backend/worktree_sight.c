@@ -239,7 +239,10 @@ static void look_pointed(struct look *look, const char **ret_pointed)
 	r = worktree_record_read(common, *ret_pointed, look->arena, &record, &error);
 	if (r < 0)
 		look_unknown(look, error.text);
-	if (r > 0 && record.tree && !worktree_path_same(record.tree, look->resource->locator))
+	if (r <= 0 || !record.tree)
+		return;
+	look->sight->agreed = worktree_path_same(record.tree, look->resource->locator);
+	if (!look->sight->agreed)
 		look_contradicts(look, "its .git names the git record of another tree");
 }
 

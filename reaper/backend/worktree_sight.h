@@ -24,6 +24,7 @@ struct sight {
 	bool own;           /* the repository lies in the tree */
 	const char *gitdir; /* what holds HEAD and index; NULL: gone */
 	bool recorded;
+	bool agreed; /* the tree's .git and the record name each other */
 	struct worktree_record record;
 	enum lock lock;
 	const char *set_aside; /* name of its entry in the trash */

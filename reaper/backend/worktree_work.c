@@ -22,6 +22,7 @@ struct judge {
 	git_repository *opened; /* the same, where it is ours to close */
 	struct worktree_commits surviving;
 	struct candidates candidates;
+	git_oid lost;     /* the last commit found in no ref that survives */
 	char *branch_tip; /* COMMIT_TEXT bytes, the caller's */
 };
 
@@ -55,8 +56,9 @@ static bool judge_commit(struct judge *judge, const git_oid *commit, const char 
 	bool contained = judge_contained(judge, commit);
 	char *words CLEANUP(mem_done) = NULL;
 
-	if (contained)
-		return true;
+	if (contained || git_oid_equal(commit, &judge->lost))
+		return contained;
+	judge->lost = *commit;
 	words = mem_printf(
 		"commit %.12s is in no ref that survives", git_oid_tostr(id, sizeof(id), commit));
 	findings_unpushed(&judge->findings, what, words);

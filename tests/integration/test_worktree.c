@@ -562,7 +562,7 @@ static void linked_worktrees_are_adopted_where_the_settings_say_so(void **state)
 		worktree_backend.discover(fixture->state, &inventory, NULL);
 		assert_int_equal(found(&inventory, "r1")->proof, proof);
 		assert_int_equal(found(&inventory, "r2")->proof, proof);
-		assert_int_equal(found(&inventory, "half")->proof, proof);
+		assert_int_equal(found(&inventory, "half")->proof, PROOF_NONE);
 		assert_int_equal(found(&inventory, "bad")->proof, PROOF_NONE);
 		assert_int_equal(found(&inventory, "plain")->proof, PROOF_NONE);
 		assert_int_equal(found(&inventory, "lost")->proof, PROOF_NONE);
