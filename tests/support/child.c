@@ -1,6 +1,7 @@
 #include "child.h"
 #include "unit.h"
 
+#include <poll.h>
 #include <pthread.h>
 #include <signal.h>
 #include <sys/prctl.h>
@@ -76,14 +77,34 @@ static void *child_second_thread(void *unused)
 	child_sleep();
 }
 
+/* The leader says that it is ready before it ends. */
+static void wait_leader_ended(pid_t pid)
+{
+	char path[32], line[256];
+
+	(void)snprintf(path, sizeof(path), "/proc/%d/stat", pid);
+	for (int step = 0; step < 1000; step++) {
+		FILE *stat CLEANUP(file_done) = fopen(path, "re");
+
+		assert_non_null(stat);
+		assert_non_null(fgets(line, sizeof(line), stat));
+		if (strstr(line, ") Z "))
+			return;
+		(void)poll(NULL, 0, 5);
+	}
+	fail_msg("the leader of process %d has not ended", pid);
+}
+
 pid_t child_start_leaderless(const char *directory)
 {
 	pthread_t thread;
 	int ready[2];
 	pid_t pid = child_fork(ready);
 
-	if (pid)
+	if (pid) {
+		wait_leader_ended(pid);
 		return pid;
+	}
 	child_require(chdir(directory) == 0);
 	child_require(pthread_create(&thread, NULL, child_second_thread, NULL) == 0);
 	child_ready(ready);

@@ -217,6 +217,19 @@ static void a_command_name_is_shown_escaped(void **state)
 	assert_string_equal(comm, "?");
 }
 
+static void a_command_name_cannot_disturb_the_start_time(void **state)
+{
+	char before[16], token[PROCESS_TOKEN], named[PROCESS_TOKEN];
+
+	(void)state;
+	assert_int_equal(process_token(getpid(), token, NULL), 0);
+	assert_int_equal(prctl(PR_GET_NAME, before), 0);
+	assert_int_equal(prctl(PR_SET_NAME, "x) Z 1 1 1 ("), 0);
+	assert_int_equal(process_token(getpid(), named, NULL), 0);
+	assert_int_equal(prctl(PR_SET_NAME, before), 0);
+	assert_string_equal(token, named);
+}
+
 static void we_and_our_parents_are_above_us_and_a_child_is_not(void **state)
 {
 	struct world *world = *state;
@@ -358,6 +371,33 @@ static void a_directory_bound_into_the_tree_counts_only_through_that_mount(void 
 	assert_int_equal(umount2(below(world, "tree/deep"), MNT_DETACH), 0);
 }
 
+static void every_process_of_a_directory_is_told(void **state)
+{
+	struct world *world = *state;
+	pid_t second;
+
+	world->child = child_start(below(world, "tree/deep"));
+	second = child_start(below(world, "tree/deep"));
+	assert_int_equal(world_look(world, "tree"), 2);
+	child_end(second);
+}
+
+/* The root of every tmpfs has the same inode number. */
+static void the_same_inode_of_another_filesystem_is_another_directory(void **state)
+{
+	struct world *world = *state;
+	struct process_place first, second;
+
+	assert_int_equal(mount("tmpfs", below(world, "tree2"), "tmpfs", 0, "size=64k"), 0);
+	assert_int_equal(mount("tmpfs", below(world, "tree/deep"), "tmpfs", 0, "size=64k"), 0);
+	first = place_of(world, "tree2");
+	second = place_of(world, "tree/deep");
+	assert_int_equal(first.ino, second.ino);
+	world->child = child_start(below(world, "tree2"));
+	assert_int_equal(world_look(world, "tree/deep"), 0);
+	assert_int_equal(world_look(world, "tree2"), 1);
+}
+
 /* In a child, because it cannot come back: looks as "nobody", who may not look at root's. */
 static void what_cannot_be_looked_at_is_said(void **state)
 {
@@ -421,6 +461,7 @@ int main(void)
 		IN_WORLD(killing_ends_exactly_that_process),
 		IN_WORLD(a_recycled_pid_is_never_signalled),
 		cmocka_unit_test(a_command_name_is_shown_escaped),
+		cmocka_unit_test(a_command_name_cannot_disturb_the_start_time),
 		IN_WORLD(we_and_our_parents_are_above_us_and_a_child_is_not),
 		IN_WORLD(a_working_directory_deep_in_the_tree_is_found),
 		IN_WORLD(the_tree_itself_counts_and_a_name_with_the_same_start_does_not),
@@ -432,6 +473,8 @@ int main(void)
 		IN_WORLD(a_tree_that_was_renamed_is_the_same_tree),
 		IN_WORLD(a_bind_mount_in_the_tree_is_in_the_tree),
 		IN_WORLD(a_directory_bound_into_the_tree_counts_only_through_that_mount),
+		IN_WORLD(every_process_of_a_directory_is_told),
+		IN_WORLD(the_same_inode_of_another_filesystem_is_another_directory),
 		IN_WORLD(what_cannot_be_looked_at_is_said),
 		IN_WORLD(hidden_processes_are_unknown_and_not_gone),
 	};
