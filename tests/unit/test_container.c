@@ -160,7 +160,7 @@ static void an_engine_that_cannot_be_read_never_means_none(void **state)
 {
 	static const struct {
 		const char *what;
-		struct stub_answer answers[3];
+		struct stub_answer answers[4];
 	} cases[] = {
 		{ "hangs", { { .request = "", .way = STUB_HANG } } },
 		{ "drips", { PING, { .request = "", .way = STUB_DRIP } } },
@@ -171,6 +171,11 @@ static void an_engine_that_cannot_be_read_never_means_none(void **state)
 			{ { .request = "",
 				.way = STUB_RAW,
 				.body = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nOK" } } },
+		{ "names no version, and else answers well",
+			{ { .request = "GET /_ping",
+				  .way = STUB_RAW,
+				  .body = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nOK" },
+				NO_VOLUMES, { .request = "", .body = "[]" } } },
 		{ "fails",
 			{ PING, { .request = "", .status = 500, .body = "{\"message\":\"x\"}" } } },
 		{ "knows no lists", { PING, END } },
@@ -278,6 +283,9 @@ static void ownership_is_compared_here_and_not_left_to_the_filter(void **state)
 	assert_int_equal(inventory_find(&bench.inventory, "r1")->resource_count, 1);
 	assert_int_equal(found(&bench, "r1", 0)->proof, PROOF_LABEL);
 	assert_int_equal(found(&bench, "r1", 0)->made_s, 1795966380);
+	inventory_done(&bench.inventory);
+	container_backend.discover(bench.backend, &bench.inventory, NULL);
+	assert_int_equal(bench.inventory.run_count, 2);
 	/* One label and nothing else in each filter. */
 	assert_int_equal(
 		stub_count(&bench.stub,
@@ -367,7 +375,7 @@ static void a_creation_date_of_year_one_is_unknown(void **state)
 			.body = "{\"Volumes\":[{\"Name\":\"v\",\"Labels\":{\"sbx.run\":\"r1\"},"
 				"\"CreatedAt\":\"0001-01-01T00:00:00Z\"}]}" },
 		NO_NETWORKS, END };
-	const struct record record = { .created_s = 1000 };
+	const struct record record = { .created_s = 100 };
 	struct bench bench CLEANUP(bench_done) = { 0 };
 
 	(void)state; /* C08 */
@@ -716,6 +724,8 @@ static void stopping_waits_for_the_end_and_no_longer_than_it_may(void **state)
 		if (r != cases[i].r)
 			fail_msg("case %zu: %d %s", i, r, error.text);
 		assert_int_equal(stub_count(&bench.stub, "DELETE"), 0);
+		assert_int_equal(stub_count(&bench.stub, "POST /containers/" ID "/stop"),
+			i == ARRAY_SIZE(cases) - 1);
 		assert_true(clock_boot_ms() - began_ms < 3000);
 	}
 }
