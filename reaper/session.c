@@ -13,7 +13,7 @@ int session_open(struct session *ret_session, const char *config, enum store_acc
 	*session = (struct session){ 0 };
 	r = config_load(config, &session->settings, error);
 	if (r < 0)
-		return r;
+		return -EUCLEAN;
 	r = store_open(session->settings.database, access, &session->store, error);
 	if (r == -ENOENT && access == STORE_READ)
 		*error = (struct error){ 0 };
