@@ -1,0 +1,280 @@
+#!/usr/bin/env bash
+# The verbs that keep the books, with the real program: what they say, write, refuse and answer.
+set -euo pipefail
+# shellcheck source=tests/support/world.sh
+. "$(dirname "$0")/../support/world.sh"
+
+[ -n "$cgroup_mount" ] || tap_skip_all "no cgroup v2 is mounted"
+
+out='' # of the last run of `got`
+
+# Runs the program and checks its exit code; what it printed is in $out.
+got() { # exit code, arguments
+	local wanted=$1 code=0
+	shift
+	out=$(reap "$@" 2>&1) || code=$?
+	same "exit $wanted" "exit $code" || {
+		echo "$out"
+		return 1
+	}
+}
+
+got_and_says() { # exit code, pattern, arguments
+	got "$1" "${@:3}" && says "$2" "$out"
+}
+
+# The books and everything beside them are byte for byte as they were.
+changes_nothing() { # command
+	local before after
+	before=$(books)
+	"$@"
+	after=$(books)
+	same "$before" "$after"
+}
+
+books() {
+	snapshot "$root"
+	sqlite3 -readonly "$world/reap.db" .dump
+}
+
+marker_has() { says "^$2\$" "$(cat "$root/$1.sbx")"; }
+no_file() { [ ! -e "$1" ]; }
+entries() { reap log "$1" --json | jq -r '.entries[].action' | paste -sd' '; }
+
+usage_errors() {
+	check "no arguments of a verb are a usage error" got_and_says 2 "needs a run" pin
+	check "an unknown verb is a usage error that guesses" got_and_says 2 "is 'list' meant" lst
+	check "a path traversal in a run id is a usage error" \
+		got_and_says 2 "no run identifier" register ../../etc
+	check "an option of another verb is a usage error" got_and_says 2 "does not go with" renew r --max 1
+	check "help goes to standard output" \
+		same "" "$(reap pin --help 2>&1 >/dev/null)"
+	check "every verb has help" each_verb_has_help
+	check "the version is told" got_and_says 0 '^sbx-reap [0-9]' --version
+	check "a full standard output is an error" exits 1 full_output
+}
+
+each_verb_has_help() {
+	local verb
+	for verb in list why pin unpin pins register renew finish forget log check; do
+		got_and_says 0 "^Usage: sbx-reap $verb" "$verb" --help || return 1
+	done
+}
+
+full_output() { reap --help >/dev/full; }
+
+settings_errors() {
+	local verb
+	printf '[policy]\nttl = soon\n' >"$world/bad.ini"
+	for verb in "" list "why r" "pin r" "unpin r" pins "register r" "renew r" "finish r --ok" \
+		"forget r" log check; do
+		# shellcheck disable=SC2086 # verb and operand
+		config=$world/bad.ini check "bad settings are told by '$verb' with file and line" \
+			got_and_says 65 'bad.ini:2: ' $verb
+	done
+	config=$world/gone.ini check "settings that are not there are an error" \
+		got_and_says 65 'gone.ini' list
+}
+
+registering() {
+	add_worktree r1
+	check "a directory of the run's name is its worktree" \
+		got_and_says 0 "^r1 registered: until .*worktree $root/r1, branch sbx/r1" register r1
+	check "the marker names the repository" marker_has r1 "repo = $repo"
+	check "the marker names the branch" marker_has r1 "branch = sbx/r1"
+	check "the same call again is success" got_and_says 0 "was registered already" register r1
+	git -C "$root/r1" switch --quiet --create other
+	check "the branch stays that of the first call" \
+		got_and_says 0 "already.*branch sbx/r1" register r1
+	check "another worktree is refused and changes nothing" \
+		changes_nothing got 1 register r1 --worktree "$root/r2"
+	check "another creation time is refused and changes nothing" \
+		changes_nothing got 1 register r1 --created -3h
+	check "a worktree outside every root is refused and changes nothing" \
+		changes_nothing got_and_says 2 "below no .* root" register r9 --worktree /tmp/r9
+	check "a root itself is no worktree" \
+		changes_nothing got 2 register r9 --worktree "$root"
+	check "a path outside every root is refused" \
+		changes_nothing got_and_says 2 "path_root" register r1 --path /var/lib
+	check "a cgroup named by its directory is recorded by its path" \
+		got_and_says 0 "cgroup $cgroup_locator/r1" register r1 --cgroup "$cgroup/r1"
+	rm "$root/r1.sbx"
+	check "a call that was killed before the marker is completed by the same call" \
+		got 0 register r1
+	check "the marker is there again" marker_has r1 "cgroup = $cgroup_locator/r1"
+	check "a resource of another run is refused" \
+		changes_nothing got_and_says 1 "r1" register r2 --cgroup "$cgroup_locator/r1"
+}
+
+registering_beside_markers() {
+	printf '[run]\nid = hand\ncreated = 2026-01-02T03:04:05Z\nttl = 5h\n' >"$root/hand.sbx"
+	check "registering what a marker records takes over its times" got 0 register hand
+	check "the marker still says when it began" marker_has hand "created = 2026-01-02T03:04:05Z"
+	echo rubbish >"$root/broken.sbx"
+	check "a marker that cannot be read is refused and stays" \
+		changes_nothing got_and_says 1 "broken.sbx" register broken
+	check "forget is the way out of it" got_and_says 0 "is forgotten" forget broken
+	check "then its marker is gone" no_file "$root/broken.sbx"
+}
+
+renewing_and_finishing() {
+	got 0 register r3 --ttl 1h
+	check "a heartbeat says until when" got_and_says 0 "^r3 renewed: until" renew r3
+	check "renew --ttl moves the deadline" got_and_says 0 "(5h)" renew r3 --ttl 5h
+	check "of an unknown run nothing can be renewed" got_and_says 1 "not on record" renew nobody
+	check "of an unknown run no end can be recorded" got_and_says 1 "not on record" finish nobody --ok
+	check "an end is recorded" got_and_says 0 "^r3 finished: failed" finish r3 --failed
+	check "in the marker too" marker_has r3 "outcome = failed"
+	check "the same end again is success" got_and_says 0 "already: failed" finish r3 --failed
+	check "another end is refused and changes nothing" changes_nothing got 1 finish r3 --ok
+	check "what is finished is not renewed" changes_nothing got 1 renew r3
+	check "what is finished is not registered" changes_nothing got 1 register r3 --pid $$
+	check "history has it all but heartbeats" same "registered renewed finished" "$(entries r3)"
+}
+
+markers_alone() {
+	printf '[run]\nid = m1\ncreated = 2026-01-02T03:04:05Z\nttl = 5h\n' >"$root/m1.sbx"
+	check "a marker has no place for a sign of life" \
+		changes_nothing got_and_says 1 "marker alone" renew m1
+	check "renew --ttl rewrites the marker" got_and_says 0 "(2h)" renew m1 --ttl 2h
+	check "finish rewrites the marker" got 0 finish m1 --ok --at 2026-01-02T05:00:00Z
+	check "with the time given" marker_has m1 "finished = 2026-01-02T05:00:00Z"
+	check "no row is made by that" same "" "$(entries m1)"
+	check "the same end again is success" \
+		changes_nothing got_and_says 0 already finish m1 --ok --at 2026-01-02T05:00:00Z
+	check "another end is refused" changes_nothing got 1 finish m1 --failed
+	check "its worktree cannot be forgotten alone" \
+		changes_nothing got 1 forget m1 --resource "worktree=$root/m1"
+}
+
+forgetting() {
+	got 0 register r4 --container c1 --container c2
+	check "one resource can be forgotten" \
+		got_and_says 0 "container c1 is forgotten" forget r4 --resource container=c1
+	check "in the marker too" same "" "$(grep c1 "$root/r4.sbx")"
+	check "twice is success" got_and_says 0 "was not on record" forget r4 --resource container=c1
+	check "a run can be forgotten" got_and_says 0 "^r4 is forgotten" forget r4
+	check "with its marker" no_file "$root/r4.sbx"
+	check "what is not on record is forgotten with success" \
+		got_and_says 0 "was not on record" forget r4
+	add_worktree r5
+	got 0 register r5
+	check "forgetting removes nothing else" got 0 forget r5
+	check "the tree stays" test -e "$root/r5/.git"
+}
+
+pinning() {
+	check "a run that is not known is pinned, and it is said" \
+		got_and_says 0 "no such run is known yet" pin early
+	check "a known one is pinned until then" got_and_says 0 \
+		'^r1 is pinned until .* \(1d\) by ann: look at it$' \
+		pin r1 --for 1d --by ann --reason 'look at it'
+	check "its file stands beside the workspace" test -f "$root/r1.keep"
+	check "a pin without end says so" got_and_says 0 "without end" pin r2 --for never
+	check "who pins is the user by default" says "by = $(id -un)" "$(cat "$root/r2.keep")"
+	: >"$root/handmade.keep"
+	check "all pins are listed, the mirrors once" \
+		same "early handmade r1 r2" "$(reap pins --json | jq -r '.pins[].run' | paste -sd' ')"
+	check "whether the run is known is told" same "false false true false" \
+		"$(reap pins --json | jq -r '.pins[].known' | paste -sd' ')"
+	printf '\0rubbish' >"$root/odd.keep"
+	check "a pin that cannot be read needs a person" got_and_says 1 "odd +unreadable" pins
+	check "unpin ends it all the same" got_and_says 0 "odd is unpinned" unpin odd
+	check "and those made by hand" got_and_says 0 "is unpinned" unpin handmade
+	check "no file is left of it" no_file "$root/handmade.keep"
+	check "unpin of nothing is success" got_and_says 0 "was not pinned" unpin handmade
+}
+
+# The row stands when the file beside the workspace cannot be written.
+pinning_without_a_mirror() {
+	mkdir "$root/r6.keep" # a directory is in the way
+	check "a mirror that cannot be written is told" got_and_says 1 "pin of r6 holds" pin r6
+	check "and the pin stands" says '"run": "r6"' "$(reap pins --json 2>/dev/null || true)"
+	rmdir "$root/r6.keep"
+	got 0 unpin r6
+}
+
+reading() {
+	check "the log is JSON of the promised form" jq -e \
+		'.schema == 1 and (.entries | length > 5) and (.entries[0] | has("at") and has("action"))' \
+		<(reap log --json)
+	check "the log can be cut by time" same 0 "$(reap log --json --since -0s | jq '.entries | length')"
+	check "an unprivileged reader makes no file" reads_without_privilege
+}
+
+reads_without_privilege() {
+	local before
+	before=$(find "$world" -printf '%P %y\n' | sort)
+	"${unprivileged[@]}" "$program" log --config "$world/reap.ini" | grep -q registered &&
+		"${unprivileged[@]}" "$program" pins --config "$world/reap.ini" | grep -q ann &&
+		same "$before" "$(find "$world" -printf '%P %y\n' | sort)"
+}
+
+register_with_closed_streams() { reap register closed 0<&- 1>&- 2>&-; }
+
+closed_streams() {
+	check "closed standard streams do not reach the database" register_with_closed_streams
+	check "which is sound" got 0 check
+}
+
+all_at_once() {
+	local i pids=()
+	for i in {1..10}; do
+		reap register "many$i" --container "c$i" >/dev/null 2>"$world/many$i.err" &
+		pids+=($!)
+	done
+	for i in "${pids[@]}"; do
+		wait "$i" || cat "$world"/many*.err
+	done
+	same 10 "$(reap log --json | jq '[.entries[] | select(.run | startswith("many"))] | length')"
+}
+
+# Somebody holds the database for longer than anybody waits.
+locked_database() {
+	mkfifo "$world/hold"
+	sqlite3 "$world/reap.db" <"$world/hold" &
+	exec 9>"$world/hold"
+	echo 'BEGIN EXCLUSIVE;' >&9
+	until ! sqlite3 -readonly "$world/reap.db" 'SELECT count(*) FROM run' >/dev/null 2>&1; do :; done
+	check "a locked database is a failure that passes, and pin says what helps without it" \
+		got_and_says 1 'r1 is NOT pinned.*r1.keep' pin r1
+	exec 9>&-
+	wait $!
+}
+
+losing_the_database() {
+	check "check is content" got_and_says 0 "^ok +database" check
+	check "a database is not made anew over one that is there" \
+		got_and_says 65 "$world/reap.db" check --new-database
+	rm "$world/reap.db"
+	check "a lost database is told by check" got_and_says 65 "^bad +database" check
+	check "a lost database is not an empty one" got 65 register r7
+	check "a new one reads markers and pins in" \
+		got_and_says 0 "new database .*: [0-9]+ runs and [0-9]+ pins read in, 0 not" check --new-database
+	check "a run is on record again" got_and_says 0 "worktree $root/r1" register r1
+	check "its pin too" says '^r1 .* ann' "$(reap pins)"
+	check "a run that was finished is finished" got_and_says 0 "already: failed" finish r3 --failed
+	head -c 5000 /dev/urandom >"$world/reap.db"
+	check "rubbish is no database" got 65 list
+	check "and is not touched" same 5000 "$(stat -c %s "$world/reap.db")"
+}
+
+world_new ''
+program=$world/sbx-reap # a build directory may be closed to others
+cp "$SBX_REAP" "$program"
+unprivileged=(setpriv --reuid 65534 --regid 65534 --clear-groups)
+usage_errors
+settings_errors
+registering
+registering_beside_markers
+renewing_and_finishing
+markers_alone
+forgetting
+pinning
+pinning_without_a_mirror
+reading
+closed_streams
+check "ten harnesses can register at once" all_at_once
+locked_database
+losing_the_database
+tap_done
