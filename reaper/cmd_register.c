@@ -57,21 +57,24 @@ static enum exit_code known_load(struct known *known, struct books *books, const
 	return EXIT_DONE;
 }
 
-/* Where the marker says another tree or repository than the command line, neither is believed. */
-static bool marker_agrees(const struct record *marker, const struct record *told)
+static const char *tree_of(const struct record *record)
 {
-	for (size_t i = 0; i < marker->resource_count; i++) {
-		const struct resource *a = &marker->resources[i];
+	for (size_t i = 0; record && i < record->resource_count; i++)
+		if (record->resources[i].kind == KIND_WORKTREE)
+			return record->resources[i].locator;
+	return NULL;
+}
 
-		for (size_t j = 0; j < told->resource_count; j++) {
-			const struct resource *b = &told->resources[j];
+/*
+ * Where the marker names another tree than what is to be registered, neither is believed. (Beside a
+ * row without a tree a marker names <root>/<run> only because a marker must.)
+ */
+static bool marker_agrees(const struct known *known, const struct record *told)
+{
+	const struct record *row = row_of(&known->inventory, told->run);
+	const char *marked = tree_of(known->marker), *tree = tree_of(told);
 
-			if (a->kind == KIND_WORKTREE && b->kind == KIND_WORKTREE &&
-				!text_equal(a->locator, b->locator))
-				return false;
-		}
-	}
-	return true;
+	return !marked || !tree || (row && !tree_of(row)) || text_equal(marked, tree);
 }
 
 static void print_resource(const struct resource *resource)
@@ -131,7 +134,7 @@ static enum exit_code register_run(
 
 	if (r < 0)
 		return register_failed(&error);
-	if (known->marker && !marker_agrees(known->marker, &told.record)) {
+	if (!marker_agrees(known, &told.record)) {
 		notice("the marker of %s in %s names another worktree; nothing was changed",
 			options->run, known->marker_root);
 		return EXIT_ATTENTION;

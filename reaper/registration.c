@@ -98,7 +98,8 @@ static int worktree_choose(struct registration *registration, const struct optio
 {
 	const struct resource *recorded = recorded_find(row, KIND_WORKTREE, NULL);
 
-	if (!recorded)
+	/* Beside a row without a worktree a marker says <root>/<run> only because it must. */
+	if (!recorded && !row)
 		recorded = recorded_find(marker, KIND_WORKTREE, NULL);
 	if (options->worktree && !beside_root_of(&settings->roots, options->worktree))
 		return outside("worktree", options->worktree,
