@@ -212,8 +212,8 @@ static int sweep(struct removal *removal, int parent, const char *name)
 	do
 		r = step(removal);
 	while (r > 0);
-	if (r == 0 ||
-		r == -ESTALE) /* moved while we were in it: the next sweep begins at the top */
+	/* Moved while we were in it (-ESTALE): the next sweep begins at the top. */
+	if (r == 0 || r == -ESTALE)
 		return 1;
 	return fail(removal, -r, "delete", parent, NULL);
 }

@@ -112,12 +112,14 @@ static void sockets_are_set_aside_and_symlinks_never(void **state)
 
 	assert_return_code(mknod(sock, S_IFSOCK | 0600, 0), errno);
 	assert_int_equal(put_as_found(state, "sock", NULL), 1);
-	assert_return_code(symlink("/etc", link), errno);
+	scratch_dir(state, "other");
+	scratch_file(state, "other/f");
+	assert_return_code(symlink("other", link), errno);
 	st = stat_of(state, "link");
 	assert_int_equal(put(state, "link", st.st_dev, st.st_ino, NULL, &error), -ESTALE);
 	assert_non_null(strstr(error.text, "symlink"));
 	assert_int_equal(put_as_found(state, "link", NULL), -ESTALE);
-	assert_int_equal(put_as_found(state, "link/hostname", NULL), -ELOOP);
+	assert_int_equal(put_as_found(state, "link/f", NULL), -ELOOP);
 	assert_true(scratch_exists(state, "link"));
 }
 
@@ -212,8 +214,8 @@ static void mounts_are_not_set_aside(void **state)
 
 static void paths_that_leave_the_root_are_refused(void **state)
 {
-	static const char *const bad[] = { "", "/", "/etc", "..", "../r1", "a/../r1", "./r1", "r1/",
-		"a//b", ".sbx-trash", ".sbx-trash/r1:3:0" };
+	static const char *const bad[] = { "", "/", "/none", "..", "../r1", "a/../r1", "./r1",
+		"r1/", "a//b", ".sbx-trash", ".sbx-trash/r1:3:0" };
 	int root CLEANUP(fd_done) = scratch_open(state);
 
 	scratch_dir(state, "r1");
