@@ -99,11 +99,10 @@ int walk_push(struct walk *walk, int fd, const char *name)
 
 void walk_pop(struct walk *walk)
 {
-	const struct walk_level *level = walk_top(walk);
-
-	fd_done(&walk_stream(walk, walk->depth - 1)->fd);
-	walk->names.length = level->name;
+	assert(walk->depth);
 	walk->depth--;
+	fd_done(&walk_stream(walk, walk->depth)->fd);
+	walk->names.length = walk->levels[walk->depth].name;
 }
 
 void walk_again(struct walk *walk)
@@ -171,7 +170,7 @@ static int walk_leave(struct walk *walk, int code, struct walk_entry *ret_entry)
 	}
 	*ret_entry = (struct walk_entry){
 		.dir = dir,
-		.name = walk->names.data + walk_top(walk)->name,
+		.name = walk->names.data + walk->levels[walk->depth - 1].name,
 		.type = DT_DIR,
 		.code = code,
 	};
