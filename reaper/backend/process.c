@@ -56,7 +56,7 @@ static int process_identify(
 	void *state, struct resource *resource, struct arena *arena, struct error *error)
 {
 	char token[PROCESS_TOKEN];
-	pid_t pid;
+	pid_t pid = 0;
 	int r = locator_pid(resource, &pid, error);
 
 	(void)state;
@@ -73,7 +73,7 @@ static int process_identify(
 static void process_probe(void *state, struct resource *resource, struct arena *arena)
 {
 	struct error error = { 0 };
-	pid_t pid;
+	pid_t pid = 0;
 
 	(void)state;
 	if (locator_pid(resource, &pid, &error) < 0) {
@@ -93,7 +93,7 @@ static int process_end(
 	void *context, const struct resource *resource, struct effort *effort, struct error *error)
 {
 	const struct process_state *state = context;
-	pid_t pid;
+	pid_t pid = 0;
 	int r = locator_pid(resource, &pid, error);
 
 	if (r < 0)
