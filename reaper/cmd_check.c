@@ -201,7 +201,6 @@ static void check_files_of(
 static void check_source(struct check *check, const struct source *source)
 {
 	const char *at = source->at ? source->at : "this host";
-	char *detail CLEANUP(mem_done) = NULL;
 
 	if (source->ok == TRI_YES) {
 		check_say(check, LEVEL_OK, source->name, at);

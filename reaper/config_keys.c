@@ -220,10 +220,9 @@ static int owner_find(const char *value, uid_t *ret_uid)
 		*ret_uid = (uid_t)number;
 		return 0;
 	}
-	errno = 0;
 	entry = getpwnam(value);
 	if (!entry)
-		return errno && errno != ENOENT && errno != ESRCH ? -errno : -ENOENT;
+		return -ENOENT;
 	*ret_uid = entry->pw_uid;
 	return 0;
 }

@@ -2,6 +2,9 @@
 
 #include <stdarg.h>
 
+#undef error_set
+#undef error_say
+
 int error_set(struct error *error, int code, const char *format, ...)
 {
 	va_list args;

@@ -22,5 +22,17 @@ int error_set(struct error *error, int code, const char *format, ...) PRINTF_LIK
 /* The same without strerror, for errors where errno adds nothing ("line 3: unknown key"). */
 int error_say(struct error *error, int code, const char *format, ...) PRINTF_LIKE(3, 4);
 
+/*
+ * Lets compilers and analysers know, in every file, what only error.c shows: that both answer below
+ * 0. Without it they take each `ret_x` for unwritten after a call that did not fail.
+ */
+static inline int error_negative(int r)
+{
+	assert(r < 0);
+	return r;
+}
+#define error_set(...) error_negative(error_set(__VA_ARGS__))
+#define error_say(...) error_negative(error_say(__VA_ARGS__))
+
 /* Puts "prefix: " before a recorded text; nothing when nothing is recorded. */
 void error_prefix(struct error *error, const char *format, ...) PRINTF_LIKE(2, 3);
