@@ -209,13 +209,10 @@ int http_request(struct http *http, const struct http_call *call, struct http_re
 	if (status < 100 || status > 599)
 		return http_failed(http, CURLE_WEIRD_SERVER_REPLY, &intake, call, error);
 	text_add(&intake.body, ""); /* NUL-terminated also when nothing came */
-	*ret_reply = (struct http_reply){
-		.status = status,
-		.length = intake.body.length,
-		.body = TAKE_PTR(intake.body.data),
-		.server_api = TAKE_PTR(intake.server_api),
-		.libpod_api = TAKE_PTR(intake.libpod_api),
-	};
+	*ret_reply = (struct http_reply){ .status = status, .length = intake.body.length };
+	ret_reply->body = TAKE_PTR(intake.body.data);
+	ret_reply->server_api = TAKE_PTR(intake.server_api);
+	ret_reply->libpod_api = TAKE_PTR(intake.libpod_api);
 	return 0;
 }
 

@@ -174,7 +174,6 @@ static struct resource told(const char *locator)
 static void a_labelled_container_goes_with_its_anonymous_volume(void **state)
 {
 	struct inventory inventory CLEANUP(inventory_done) = { 0 };
-	char *volumes CLEANUP(mem_done) = NULL, *after CLEANUP(mem_done) = NULL;
 	char *named CLEANUP(mem_done) = mem_printf("%s-named", bench.run);
 	char *mounts CLEANUP(mem_done) = mem_printf(
 		"\"Volumes\":{\"/data\":{}},\"HostConfig\":{\"Binds\":[\"%s:/n\"]},", named);

@@ -1,5 +1,5 @@
 #!/bin/bash
-# a throw-away real container engine on a unix socket, for tests.
+# A throw-away real container engine on a unix socket, for tests.
 #
 #   export LAB=$(mktemp -d)/lab
 #   tests/lab/engine-lab.sh up podman|docker   # stdout: the socket path (podman's speaks Docker's API too)
