@@ -21,12 +21,15 @@ enum store_access {
  * Opens the database. 0, or, with an error that says what would be right:
  *   -ENOENT     STORE_READ and there has never been one (no file, no stamp): nothing is on record
  *   -ENODATA    missing where one has been, or empty
- *   -EUCLEAN    not a database of ours (application_id), or corrupt
- *   -EPROTO     of a newer version
+ *   -EUCLEAN    not a database of ours (application_id), not the one that the stamp speaks of, or
+ *               corrupt
+ *   -EPROTO     of a newer version; STORE_READ: of an older one, which a writer has to migrate
  *   -EEXIST     STORE_RENEW and there is one
- *   -EBUSY      locked by somebody for longer than the busy time-out
+ *   -EBUSY      locked by somebody for longer than the busy time-out; STORE_READ: a writer was
+ *               killed in the middle of a change, which the next one to write undoes
  *   -EACCES -EROFS -EIO -ENOSPC …
- * A damaged database is never made anew.
+ * A damaged database is never made anew. The last directory of the path is made (0755) where its
+ * parent exists, unless STORE_READ. path is absolute.
  */
 int store_open(
 	const char *path, enum store_access access, struct store **ret_store, struct error *error);

@@ -93,15 +93,13 @@ static int parser_entry(void *user, const char *section, const char *key, const 
 }
 
 /*
- * Debian's inih 55 takes its limits at run time: with the line buffer on the heap and this size no
- * line within INI_LINE_MAX is cut (its default cuts at 200 bytes and still delivers the value).
- * Multi-line values are off: they would make an indented "key = value" a part of the value before.
+ * Debian's inih 55 takes its limits at run time: with this one no line within INI_LINE_MAX is cut
+ * (its default cuts at 200 bytes and still delivers the value). Multi-line values are off: they
+ * would make an indented "key = value" a part of the value before.
  */
 static void inih_be_strict(void)
 {
-	ini_use_stack = false;
 	ini_max_line = INI_LINE_MAX + 3;
-	ini_initial_alloc = INI_LINE_MAX + 3;
 	ini_allow_multiline = false;
 	ini_stop_on_first_error = true;
 }

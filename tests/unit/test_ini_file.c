@@ -60,6 +60,7 @@ static void rubbish_is_an_error_that_names_the_line(void **state)
 		const char *where;
 	} bad[] = {
 		{ BYTES("[a]\nrubbish\n"), "x.ini:2: neither" },
+		{ BYTES("[a]\nrubbish\nk=v\n"), "x.ini:2: neither" },
 		{ BYTES("[a\nk=v\n"), "x.ini:1: ']'" },
 		{ BYTES("[a]b\nk=v\n"), "x.ini:1: nothing but a comment" },
 		{ BYTES("[a] k = v\n"), "x.ini:1: nothing but a comment" },
