@@ -123,7 +123,7 @@ static int pin_stop_claim(
 
 	if (r < 0)
 		return r;
-	*ret_known = r > 0 && row.registered;
+	*ret_known = r > 0 && row.record.registered;
 	if (r == 0)
 		return 0;
 	r = run_row_check_free(&row, error);

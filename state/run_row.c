@@ -27,6 +27,7 @@ void run_row_read(struct query *query, struct arena *arena, struct run_row *ret_
 		.record = {
 			.run = arena_dup(arena, column_text(query, 0)),
 			.generation = column_int(query, 1),
+			.registered = column_int(query, 2) != 0,
 			.created_s = column_int(query, 3),
 			.ttl_s = column_int(query, 4),
 			.deadline_s = column_int(query, 5),
@@ -38,7 +39,6 @@ void run_row_read(struct query *query, struct arena *arena, struct run_row *ret_
 			.claim_pass = arena_dup(arena, column_text(query, 11)),
 			.claim = claim_read(column_text(query, 12), column_int(query, 14) != 0),
 		},
-		.registered = column_int(query, 2) != 0,
 		.claim_s = column_int(query, 13),
 		.claim_begun_s = column_int(query, 14),
 	};
@@ -112,7 +112,7 @@ static int run_row_insert(struct store *store, const struct run_row *row, struct
 
 	query_text(&query, row->record.run);
 	query_int(&query, row->record.generation);
-	query_int(&query, row->registered);
+	query_int(&query, row->record.registered);
 	query_int(&query, row->record.created_s);
 	query_int(&query, row->record.ttl_s);
 	query_int(&query, row->record.deadline_s);
@@ -205,7 +205,7 @@ int run_row_unclaim(struct store *store, const struct run_row *row, struct error
 
 	if (row->record.claim == CLAIM_NONE)
 		return 0;
-	query = query_new(store, row->registered ? SQL_CLAIM_DROP : SQL_RUN_DELETE);
+	query = query_new(store, row->record.registered ? SQL_CLAIM_DROP : SQL_RUN_DELETE);
 	query_text(&query, row->record.run);
 	r = query_run(&query, error);
 	return r < 0 ? r : 0;

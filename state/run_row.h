@@ -8,7 +8,6 @@
 
 struct run_row {
 	struct record record; /* claim and claim_pass included */
-	bool registered;      /* false: made by a claim on something that nobody registered */
 	int64_t claim_s, claim_begun_s;
 };
 

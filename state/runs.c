@@ -55,7 +55,7 @@ static int refuse_unregistered(
 {
 	char *shown CLEANUP(mem_done) = NULL;
 
-	if (found < 0 || (found > 0 && change->row.registered))
+	if (found < 0 || (found > 0 && change->row.record.registered))
 		return found;
 	shown = text_escape(run);
 	return error_say(error, ENOENT, "there is no run '%s' on record", shown);

@@ -252,10 +252,11 @@ static int drop_sighting(struct registration *registration, struct error *error)
 
 static int create(struct registration *registration, struct error *error)
 {
-	struct run_row row = { .record = *registration->told, .registered = true };
+	struct run_row row = { .record = *registration->told };
 	struct record *record = &row.record;
 	int r;
 
+	record->registered = true;
 	record->created_s = record->created_s ? record->created_s : registration->now_s;
 	record->ttl_s = record->ttl_s ? record->ttl_s : registration->default_ttl_s;
 	record->deadline_s = record->created_s + record->ttl_s;
@@ -301,7 +302,7 @@ static int registration_apply(struct registration *registration, struct error *e
 		r = run_row_check_free(&registration->row, error);
 		if (r < 0)
 			return r;
-		if (registration->row.registered)
+		if (registration->row.record.registered)
 			return extend(registration, error);
 		/* Somebody registers what a pass was about to take for an orphan. */
 		r = run_row_delete(registration->store, run, error);

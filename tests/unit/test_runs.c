@@ -51,6 +51,7 @@ static void what_was_registered_is_loaded_whole(void **state)
 	row = database_row(database(state), "r1", &inventory);
 	assert_non_null(row);
 	assert_string_equal(row->run, "r1");
+	assert_true(row->registered);
 	assert_true(row->generation >= NOW);
 	assert_int_equal(row->created_s, NOW);
 	assert_int_equal(row->ttl_s, TTL);

@@ -248,6 +248,7 @@ static void an_orphan_gets_a_row_of_what_is_proven_until_the_claim_ends(void **s
 	run = look(store, &inventory, "o1");
 	assert_non_null(run->row);
 	assert_int_equal(run->row->resource_count, 1);
+	assert_false(run->row->registered);
 	assert_string_equal(run->row->resources[0].locator, "c1");
 	assert_int_equal(run->row->created_s, NOW - 1000);
 	assert_int_equal(runs_renew(store, "o1", NOW, 0, NULL), -EBUSY);
