@@ -301,7 +301,7 @@ int engine_pod(struct engine *engine, const char *container, struct arena *arena
 	struct engine_pod *ret_pod, struct error *error)
 {
 	char *of CLEANUP(mem_done) = NULL, *path CLEANUP(mem_done) = NULL;
-	struct engine_pod pod = { 0 };
+	struct engine_pod pod = { .id = "" };
 	const char *libpod = NULL;
 	int r = engine_link_libpod(engine->link, &libpod, error);
 

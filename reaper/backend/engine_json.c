@@ -25,8 +25,9 @@ bool engine_id_valid(const char *id)
 
 static int reading_wrong(const struct reading *reading, const char *field, const char *wanted)
 {
-	return error_say(
+	(void)error_say(
 		reading->error, EPROTO, "the engine's answer has no %s in '%s'", wanted, field);
+	return -EPROTO;
 }
 
 /* NUL in a string is let in (and found later): one odd label must not blind us for all runs. */

@@ -52,8 +52,10 @@ static char *field(const char *body, const char *name)
 	char *key CLEANUP(mem_done) = mem_printf("\"%s\":\"", name);
 	const char *found = body ? strstr(body, key) : NULL;
 
-	if (!found)
+	if (!found) {
 		fail_msg("no %s in %.400s", name, body ? body : "nothing");
+		abort(); /* fail_msg() does not return, and does not say so */
+	}
 	found += strlen(key);
 	return mem_printf("%.*s", (int)strcspn(found, "\""), found);
 }

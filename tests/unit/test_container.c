@@ -531,7 +531,7 @@ static void what_an_engine_says_is_shown_short_and_harmless(void **state)
 static void references_that_no_engine_takes_are_refused_at_registration(void **state)
 {
 	static const char *const refs[] = { "", "-x", "a/b", "../x", "a b", "a?x=1", "\xff",
-		ID ID "0" };
+		(ID ID "0") };
 	static const struct stub_answer answers[] = { PING, END };
 	struct bench bench CLEANUP(bench_done) = { 0 };
 
@@ -608,84 +608,82 @@ static void only_unix_sockets_are_engines(void **state)
 
 /* ---- acting ---- */
 
+static const struct {
+	const char *what;
+	struct stub_answer answers[6];
+	int r;
+	unsigned deletes; /* 0: any number */
+} removals[] = {
+	{ "succeeds",
+		{ PING, { "GET /c", 200, INSPECTED, STUB_REPLY, 1 }, KILL,
+			{ DELETE_CALL, 204, NULL, STUB_REPLY, 0 },
+			{ "GET /c", 404, NONE, STUB_REPLY, 0 } },
+		1, 1 },
+	{ "is busy twice (C02)",
+		{ PING, { "GET /c", 200, INSPECTED, STUB_REPLY, 3 }, KILL,
+			{ DELETE_CALL, 500, "{\"message\":\"busy\"}", STUB_REPLY, 2 },
+			{ DELETE_CALL, 204, NULL, STUB_REPLY, 0 },
+			{ "GET /c", 404, NONE, STUB_REPLY, 0 } },
+		1, 3 },
+	{ "fails for good",
+		{ PING, { "GET /c", 200, INSPECTED, STUB_REPLY, 0 }, KILL,
+			{ DELETE_CALL, 500, "{\"message\":\"busy\"}", STUB_REPLY, 0 } },
+		-EIO, 3 },
+	{ "fails and forgets (C03)",
+		{ PING, { "GET /c", 200, INSPECTED, STUB_REPLY, 1 }, KILL,
+			{ DELETE_CALL, 500, "{\"message\":\"busy\"}", STUB_REPLY, 0 },
+			{ "GET /c", 404, NONE, STUB_REPLY, 0 } },
+		1, 1 },
+	{ "is at it for ever (C01)",
+		{ PING, { "GET /c", 200, INSPECTED, STUB_REPLY, 0 }, KILL,
+			{ DELETE_CALL, 409, "{\"message\":\"in progress\"}", STUB_REPLY, 0 } },
+		-ETIME, 0 },
+	{ "is at it already",
+		{ PING, { "GET /c", 200, INSPECTED, STUB_REPLY, 4 }, KILL,
+			{ DELETE_CALL, 409, "{\"message\":\"in progress\"}", STUB_REPLY, 0 },
+			{ "GET /c", 404, NONE, STUB_REPLY, 0 } },
+		1, 4 },
+	{ "takes longer than a request may",
+		{ PING, { "GET /c", 200, INSPECTED, STUB_REPLY, 1 }, KILL,
+			{ DELETE_CALL, 200, NULL, STUB_HANG, 1 },
+			{ "GET /c", 404, NONE, STUB_REPLY, 0 } },
+		1, 1 },
+	{ "says yes and does nothing",
+		{ PING, { "GET /c", 200, INSPECTED, STUB_REPLY, 0 }, KILL,
+			{ DELETE_CALL, 204, NULL, STUB_REPLY, 0 } },
+		-ETIME, 0 },
+	{ "refuses",
+		{ PING, { "GET /c", 200, INSPECTED, STUB_REPLY, 0 }, KILL,
+			{ DELETE_CALL, 400, "{\"message\":\"no\"}", STUB_REPLY, 0 } },
+		-EIO, 3 },
+	{ "dies",
+		{ PING, { "GET /c", 200, INSPECTED, STUB_REPLY, 1 }, KILL,
+			{ DELETE_CALL, 200, NULL, STUB_HANG_UP, 0 },
+			{ "GET /c", 200, NULL, STUB_HANG_UP, 0 } },
+		-ECONNRESET, 1 },
+	{ "cannot kill it",
+		{ PING, { "GET /c", 200, INSPECTED, STUB_REPLY, 1 },
+			{ "POST /c", 409, "{\"message\":\"not running\"}", STUB_REPLY, 0 },
+			{ DELETE_CALL, 204, NULL, STUB_REPLY, 0 },
+			{ "GET /c", 404, NONE, STUB_REPLY, 0 } },
+		1, 1 },
+};
+
 static void removal_follows_what_the_engine_does(void **state)
 {
-	static const struct {
-		const char *what;
-		struct stub_answer answers[6];
-		int r;
-		unsigned deletes; /* 0: any number */
-	} cases[] = {
-		{ "succeeds",
-			{ PING, { "GET /c", 200, INSPECTED, STUB_REPLY, 1 }, KILL,
-				{ DELETE_CALL, 204, NULL, STUB_REPLY, 0 },
-				{ "GET /c", 404, NONE, STUB_REPLY, 0 } },
-			1, 1 },
-		{ "is busy twice (C02)",
-			{ PING, { "GET /c", 200, INSPECTED, STUB_REPLY, 3 }, KILL,
-				{ DELETE_CALL, 500, "{\"message\":\"busy\"}", STUB_REPLY, 2 },
-				{ DELETE_CALL, 204, NULL, STUB_REPLY, 0 },
-				{ "GET /c", 404, NONE, STUB_REPLY, 0 } },
-			1, 3 },
-		{ "fails for good",
-			{ PING, { "GET /c", 200, INSPECTED, STUB_REPLY, 0 }, KILL,
-				{ DELETE_CALL, 500, "{\"message\":\"busy\"}", STUB_REPLY, 0 } },
-			-EIO, 3 },
-		{ "fails and forgets (C03)",
-			{ PING, { "GET /c", 200, INSPECTED, STUB_REPLY, 1 }, KILL,
-				{ DELETE_CALL, 500, "{\"message\":\"busy\"}", STUB_REPLY, 0 },
-				{ "GET /c", 404, NONE, STUB_REPLY, 0 } },
-			1, 1 },
-		{ "is at it for ever (C01)",
-			{ PING, { "GET /c", 200, INSPECTED, STUB_REPLY, 0 }, KILL,
-				{ DELETE_CALL, 409, "{\"message\":\"in progress\"}", STUB_REPLY,
-					0 } },
-			-ETIME, 0 },
-		{ "is at it already",
-			{ PING, { "GET /c", 200, INSPECTED, STUB_REPLY, 4 }, KILL,
-				{ DELETE_CALL, 409, "{\"message\":\"in progress\"}", STUB_REPLY,
-					0 },
-				{ "GET /c", 404, NONE, STUB_REPLY, 0 } },
-			1, 4 },
-		{ "takes longer than a request may",
-			{ PING, { "GET /c", 200, INSPECTED, STUB_REPLY, 1 }, KILL,
-				{ DELETE_CALL, 200, NULL, STUB_HANG, 1 },
-				{ "GET /c", 404, NONE, STUB_REPLY, 0 } },
-			1, 1 },
-		{ "says yes and does nothing",
-			{ PING, { "GET /c", 200, INSPECTED, STUB_REPLY, 0 }, KILL,
-				{ DELETE_CALL, 204, NULL, STUB_REPLY, 0 } },
-			-ETIME, 0 },
-		{ "refuses",
-			{ PING, { "GET /c", 200, INSPECTED, STUB_REPLY, 0 }, KILL,
-				{ DELETE_CALL, 400, "{\"message\":\"no\"}", STUB_REPLY, 0 } },
-			-EIO, 3 },
-		{ "dies",
-			{ PING, { "GET /c", 200, INSPECTED, STUB_REPLY, 1 }, KILL,
-				{ DELETE_CALL, 200, NULL, STUB_HANG_UP, 0 },
-				{ "GET /c", 200, NULL, STUB_HANG_UP, 0 } },
-			-ECONNRESET, 1 },
-		{ "cannot kill it",
-			{ PING, { "GET /c", 200, INSPECTED, STUB_REPLY, 1 },
-				{ "POST /c", 409, "{\"message\":\"not running\"}", STUB_REPLY, 0 },
-				{ DELETE_CALL, 204, NULL, STUB_REPLY, 0 },
-				{ "GET /c", 404, NONE, STUB_REPLY, 0 } },
-			1, 1 },
-	};
-
 	(void)state;
-	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+	for (size_t i = 0; i < ARRAY_SIZE(removals); i++) {
 		struct bench bench CLEANUP(bench_done) = { 0 };
 		const struct resource resource = told();
 		int64_t began_ms = clock_boot_ms();
 		int r;
 
-		bench_up(&bench, cases[i].answers, NULL);
+		bench_up(&bench, removals[i].answers, NULL);
 		r = discard(&bench, &resource, 1500);
-		if (r != cases[i].r)
-			fail_msg("an engine that %s: %d", cases[i].what, r);
-		if (cases[i].deletes)
-			assert_int_equal(stub_count(&bench.stub, "DELETE"), cases[i].deletes);
+		if (r != removals[i].r)
+			fail_msg("an engine that %s: %d", removals[i].what, r);
+		if (removals[i].deletes)
+			assert_int_equal(stub_count(&bench.stub, "DELETE"), removals[i].deletes);
 		assert_true(stub_count(&bench.stub, "DELETE") < 30);
 		assert_true(clock_boot_ms() - began_ms < 5000);
 	}

@@ -136,7 +136,7 @@ static void a_field_that_is_missing_or_of_another_type_spoils_the_answer(void **
 static void an_id_that_is_not_a_full_one_spoils_the_answer(void **state)
 {
 	static const char *const ids[] = { "", "0123", "../../../volumes/v",
-		"0123456789ABCDEF0123456789abcdef0123456789abcdef0123456789abcdef", ID "0" };
+		"0123456789ABCDEF0123456789abcdef0123456789abcdef0123456789abcdef", (ID "0") };
 
 	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(ids); i++) {
