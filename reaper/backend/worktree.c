@@ -216,7 +216,8 @@ static int removal_allowed(
 	if (sight->present == TRI_UNKNOWN)
 		return refuse(resource, EIO, sight->note ? sight->note : "it is unseen", error);
 	if (sight->lock == LOCK_HELD)
-		return refuse(resource, EBUSY, sight->note, error);
+		return refuse(resource, EBUSY,
+			sight->note ? sight->note : "git worktree lock without a reason", error);
 	return sight->present == TRI_YES ? mounts_refuse(resource->locator, error) : 0;
 }
 

@@ -297,9 +297,8 @@ static void look_lock(struct look *look)
 	sight->lock = worktree_lock_judge(
 		text, changed_s, clock_wall_s(), look->settings->policy.lease_s);
 	escaped = text_escape(text);
-	if (!sight->note)
-		sight->note = arena_printf(
-			look->arena, "locked by git worktree lock%s%s", *text ? ": " : "", escaped);
+	if (!sight->note && *text)
+		sight->note = arena_dup(look->arena, escaped);
 }
 
 void sight_look(const struct settings *settings, const struct resource *resource,
