@@ -131,18 +131,22 @@ static void print_resources(const struct look *look)
 static void print_rules(const struct look *look)
 {
 	const struct question question = question_of(look);
-	struct decision decision;
+	const struct decision *decided = &look->run->decision;
+	struct decision decision = *decided;
 
-	(void)puts("rules, the first that holds decides");
-	for (unsigned rule = 1; rule <= POLICY_RULES; rule++) {
+	(void)puts("rules in turn, the first that holds decides");
+	for (unsigned rule = 1; rule <= decided->rule; rule++) {
 		bool holds = policy_rule(rule, &question, &decision);
 
 		(void)printf("  %u %-4s%s", rule, holds ? "yes" : "no", policy_rule_name(rule));
 		if (holds)
 			(void)printf(": %s, %s", verdict_name(decision.verdict),
 				reason_name(decision.reason));
-		(void)puts(rule == look->run->decision.rule ? "  <- this one" : "");
+		(void)putchar('\n');
 	}
+	if (decision.reason != decided->reason) /* what is unsaved is asked last */
+		(void)printf("  but its work is %s: %s, %s\n", work_name(look->run->facts.work),
+			verdict_name(decided->verdict), reason_name(decided->reason));
 }
 
 static void print_sources(const struct look *look)
@@ -219,7 +223,7 @@ static void json_rules(struct json_out *json, const struct look *look)
 	struct decision decision;
 
 	json_array(json, "rules");
-	for (unsigned rule = 1; rule <= POLICY_RULES; rule++) {
+	for (unsigned rule = 1; rule <= look->run->decision.rule; rule++) {
 		bool holds = policy_rule(rule, &question, &decision);
 
 		json_object(json, NULL);
@@ -227,7 +231,6 @@ static void json_rules(struct json_out *json, const struct look *look)
 		json_text(json, "asks", policy_rule_name(rule));
 		json_bool(json, "holds", holds);
 		json_text(json, "reason", holds ? reason_name(decision.reason) : NULL);
-		json_bool(json, "decided", rule == look->run->decision.rule);
 		json_object_end(json);
 	}
 	json_array_end(json);

@@ -162,7 +162,7 @@ static bool rule_active(const struct question *q, struct decision *ret)
 {
 	int64_t end_s = policy_deadline_end_s(q);
 
-	if (!q->facts->recorded)
+	if (!q->facts->recorded || q->facts->finished_s)
 		return false;
 	switch (q->facts->live) {
 	case TRI_NO:
@@ -182,6 +182,8 @@ static bool rule_unrecorded(const struct question *q, struct decision *ret)
 {
 	int64_t seen_s = q->facts->first_seen_s ? q->facts->first_seen_s : q->now_s;
 
+	if (q->facts->recorded)
+		return false;
 	if (!q->facts->proven)
 		return keep(ret, REASON_FOREIGN, 0);
 	if (q->facts->occupied)
@@ -245,11 +247,13 @@ bool policy_rule(unsigned rule, const struct question *question, struct decision
 
 static struct decision decide_without_work(const struct question *question)
 {
-	struct decision decision = { .verdict = VERDICT_KEEP, .reason = REASON_FOREIGN };
+	struct decision decision = { .verdict = VERDICT_KEEP, .reason = REASON_REFUSED };
+	unsigned rule = 1;
 
-	for (unsigned rule = 1; rule <= POLICY_RULES; rule++)
-		if (policy_rule(rule, question, &decision))
-			break;
+	while (rule <= POLICY_RULES && !policy_rule(rule, question, &decision))
+		rule++;
+	assert(rule <=
+		POLICY_RULES); /* 6 to 8 leave nothing out: finished, not finished, no record */
 	return decision;
 }
 
