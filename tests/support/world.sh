@@ -9,7 +9,7 @@
 
 : "${SBX_REAP:?the program to test; scripts/run-tests sets it}"
 
-world='' cgroup='' cgroup_locator='' repo='' root='' containers=()
+world='' cgroup='' cgroup_locator='' repo='' root=''
 cgroup_mount=$(awk '$3 == "cgroup2" { print $2; exit }' /proc/self/mounts)
 
 # ---------------------------------------------------------------------------------------- the world
@@ -22,9 +22,11 @@ world_remove() {
 		kill -KILL "$id" || true
 	done 2>/dev/null
 	{ wait; } 2>/dev/null
-	for id in "${containers[@]}"; do
-		engine -X DELETE "containers/$id?force=1&v=1" >/dev/null || true
-	done
+	if [ -e "$world/containers" ]; then # written down as they were made
+		while read -r id; do
+			engine -X DELETE "containers/$id?force=1&v=1" >/dev/null 2>&1 || true # most are gone
+		done <"$world/containers"
+	fi
 	[ -z "$cgroup" ] || cgroup_remove "$cgroup"
 	[ -z "$world" ] || rm -rf --one-file-system "$world"
 }
@@ -114,7 +116,7 @@ register_run() { # run, more arguments of register
 add_container() { # run; sets `container`
 	container=$(engine -d "{\"Image\":\"sbx-test\",\"Labels\":{\"sbx.run\":\"$1\"}}" \
 		"containers/create?name=$1" | jq -r .Id)
-	containers+=("$container")
+	echo "$container" >>"$world/containers"
 }
 
 add_cgroup() { mkdir "$cgroup/$1"; } # run; in /proc/PID/cgroup it is $cgroup_locator/RUN
