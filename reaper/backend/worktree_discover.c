@@ -129,7 +129,8 @@ static void search_entry(struct search *search, int root, const struct dirent *e
 	if (fstatat(root, entry->d_name, &stat, AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT) < 0 ||
 		!S_ISDIR(stat.st_mode))
 		return;
-	found.locator = path = mem_printf("%s/%s", search_root_path(search), entry->d_name);
+	path = mem_printf("%s/%s", search_root_path(search), entry->d_name);
+	found.locator = path;
 	found.dev = stat.st_dev;
 	found.ino = stat.st_ino;
 	search_add(search, entry->d_name, &found);

@@ -1,5 +1,6 @@
 /* The worktree backend on real repositories: what it sees, and what it removes. */
 #include "git_fixture.h"
+#include "scratch.h"
 
 #include "base/clock.h"
 #include "base/pathname.h"
@@ -306,6 +307,9 @@ static void an_older_generation_does_not_reach_a_newer_ones_trash(void **state)
 	assert_true(git_fixture_holds(fixture, "test -e ws/.sbx-trash/r1:2:0 && "
 					       "test -e ws/.sbx-trash/r10:1:0 && "
 					       "! test -e ws/.sbx-trash/r1:1:0"));
+	assert_null(probe(fixture, resource).set_aside);
+	resource.generation = 2;
+	assert_string_equal(pathname_last(probe(fixture, resource).set_aside), "r1:2:0");
 }
 
 /* Branches */
@@ -326,7 +330,7 @@ static void check_branch(
 		fail_msg("%s: %s, %s", command, tri_name(seen.present),
 			seen.note ? seen.note : "goes");
 	if (kept)
-		assert_true(strncmp(seen.note, "kept: ", 6) == 0);
+		assert_true(seen.note && strncmp(seen.note, "kept: ", 6) == 0);
 	if (remove_one(fixture, &branch, &error) != expected)
 		fail_msg("%s: %s", command, error.text);
 	assert_int_equal(
@@ -643,5 +647,5 @@ int main(void)
 		case_of(a_source_that_cannot_be_read_is_noted),
 	};
 
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return cmocka_run_group_tests(tests, scratch_own_mounts, NULL);
 }
