@@ -1,7 +1,7 @@
 #include "unit.h"
 
 #include "os/dir.h"
-#include "scratch.h"
+#include "workdir.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -12,16 +12,16 @@ enum { SOMEBODY = 12345 };
 
 static void a_path_with_a_symlink_in_it_opens_nothing(void **state)
 {
-	char *real CLEANUP(mem_done) = scratch_path(state, "d/e");
-	char *link CLEANUP(mem_done) = scratch_path(state, "link");
-	char *through CLEANUP(mem_done) = scratch_path(state, "link/e");
-	char *missing CLEANUP(mem_done) = scratch_path(state, "no\n");
+	const char *real = workdir_path(*state, "d/e");
+	const char *link = workdir_path(*state, "link");
+	const char *through = workdir_path(*state, "link/e");
+	const char *missing = workdir_path(*state, "no\n");
 	int fd CLEANUP(fd_done) = -EBADF;
 	struct error error = { 0 };
 
-	scratch_dir(state, "d");
-	scratch_dir(state, "d/e");
-	scratch_file(state, "f");
+	workdir_make(*state, "d");
+	workdir_make(*state, "d/e");
+	workdir_fill(*state, "f");
 	assert_return_code(symlink("d", link), errno);
 	fd = dir_open(real, &error);
 	assert_return_code(fd, errno);
@@ -35,14 +35,14 @@ static void a_path_with_a_symlink_in_it_opens_nothing(void **state)
 
 static void below_never_leaves_and_never_follows(void **state)
 {
-	char *link CLEANUP(mem_done) = scratch_path(state, "d/out");
-	int root CLEANUP(fd_done) = scratch_open(state);
+	const char *link = workdir_path(*state, "d/out");
+	int root CLEANUP(fd_done) = workdir_open(*state);
 	int dir CLEANUP(fd_done) = -EBADF, fd CLEANUP(fd_done) = -EBADF;
 	struct stat st;
 
-	scratch_dir(state, "d");
-	scratch_dir(state, "d/e");
-	scratch_file(state, "f");
+	workdir_make(*state, "d");
+	workdir_make(*state, "d/e");
+	workdir_fill(*state, "f");
 	assert_return_code(symlink("..", link), errno);
 	dir = dir_open_below(root, "d", O_RDONLY | O_DIRECTORY, NULL);
 	assert_return_code(dir, errno);
@@ -61,17 +61,17 @@ static void below_never_leaves_and_never_follows(void **state)
 
 static void below_enters_no_mount_not_even_of_the_same_filesystem(void **state)
 {
-	char *bound CLEANUP(mem_done) = scratch_path(state, "d");
-	char *file CLEANUP(mem_done) = scratch_path(state, "f");
-	char *other CLEANUP(mem_done) = scratch_path(state, "other");
-	int root CLEANUP(fd_done) = scratch_open(state);
+	const char *bound = workdir_path(*state, "d");
+	const char *file = workdir_path(*state, "f");
+	const char *other = workdir_path(*state, "other");
+	int root CLEANUP(fd_done) = workdir_open(*state);
 	int inside CLEANUP(fd_done) = -EBADF;
 
-	scratch_dir(state, "d");
-	scratch_dir(state, "other");
-	scratch_dir(state, "other/x");
-	scratch_file(state, "f");
-	scratch_file(state, "g");
+	workdir_make(*state, "d");
+	workdir_make(*state, "other");
+	workdir_make(*state, "other/x");
+	workdir_fill(*state, "f");
+	workdir_fill(*state, "g");
 	assert_return_code(mount(other, bound, NULL, MS_BIND, NULL), errno);
 	assert_return_code(mount(other, bound, NULL, MS_BIND, NULL), errno);
 	assert_return_code(mount("/etc/hostname", file, NULL, MS_BIND, NULL), errno);
@@ -86,8 +86,8 @@ static void below_enters_no_mount_not_even_of_the_same_filesystem(void **state)
 
 static void identity_is_that_of_the_link_itself(void **state)
 {
-	char *link CLEANUP(mem_done) = scratch_path(state, "link");
-	char *missing CLEANUP(mem_done) = scratch_path(state, "none");
+	const char *link = workdir_path(*state, "link");
+	const char *missing = workdir_path(*state, "none");
 	uint64_t dev = 0, ino = 0;
 	struct stat st;
 
@@ -124,12 +124,12 @@ static void expect_untrusted(const char *path, const char *component)
 static void trust_needs_the_whole_way_up(void **state)
 {
 	static const uid_t owners[] = { 7, SOMEBODY };
-	char *middle CLEANUP(mem_done) = scratch_path(state, "a");
-	char *path CLEANUP(mem_done) = scratch_path(state, "a/b");
+	const char *middle = workdir_path(*state, "a");
+	const char *path = workdir_path(*state, "a/b");
 	struct error error = { 0 };
 
-	scratch_dir(state, "a");
-	scratch_dir(state, "a/b");
+	workdir_make(*state, "a");
+	workdir_make(*state, "a/b");
 	assert_int_equal(dir_trusted(path, NULL, 0, &error), 0);
 	assert_return_code(chown(middle, SOMEBODY, 0), errno);
 	expect_untrusted(path, middle);
@@ -157,11 +157,11 @@ static void trust_ends_where_others_can_write(void **state)
 		{ 0775, 0, true, true },
 		{ 0757, 0, false, false },
 	};
-	char *middle CLEANUP(mem_done) = scratch_path(state, "a");
-	char *path CLEANUP(mem_done) = scratch_path(state, "a/b");
+	const char *middle = workdir_path(*state, "a");
+	const char *path = workdir_path(*state, "a/b");
 
-	scratch_dir(state, "a");
-	scratch_dir(state, "a/b");
+	workdir_make(*state, "a");
+	workdir_make(*state, "a/b");
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		assert_return_code(chown(middle, 0, cases[i].gid), errno);
 		assert_return_code(chmod(middle, cases[i].mode), errno);
@@ -172,15 +172,15 @@ static void trust_ends_where_others_can_write(void **state)
 
 static void trust_takes_no_symlink_and_no_unclean_path(void **state)
 {
-	char *link CLEANUP(mem_done) = scratch_path(state, "link");
-	char *through CLEANUP(mem_done) = scratch_path(state, "link/b");
-	char *dots CLEANUP(mem_done) = scratch_path(state, "a/../a");
-	char *file CLEANUP(mem_done) = scratch_path(state, "f");
-	char *missing CLEANUP(mem_done) = scratch_path(state, "none");
+	const char *link = workdir_path(*state, "link");
+	const char *through = workdir_path(*state, "link/b");
+	const char *dots = workdir_path(*state, "a/../a");
+	const char *file = workdir_path(*state, "f");
+	const char *missing = workdir_path(*state, "none");
 
-	scratch_dir(state, "a");
-	scratch_dir(state, "a/b");
-	scratch_file(state, "f");
+	workdir_make(*state, "a");
+	workdir_make(*state, "a/b");
+	workdir_fill(*state, "f");
 	assert_return_code(symlink("a", link), errno);
 	expect_untrusted(link, "symlink");
 	expect_untrusted(through, "symlink");
@@ -193,7 +193,7 @@ static void trust_takes_no_symlink_and_no_unclean_path(void **state)
 /* What an unprivileged user gets: 0 in the child's exit status when all held. */
 static int passable_as_somebody(void **state)
 {
-	char *path CLEANUP(mem_done) = scratch_path(state, "closed");
+	const char *path = workdir_path(*state, "closed");
 	int dir CLEANUP(fd_done) = -EBADF;
 	struct stat st;
 
@@ -209,12 +209,11 @@ static int passable_as_somebody(void **state)
 
 static void a_closed_directory_is_made_passable_through_its_descriptor(void **state)
 {
-	char *path CLEANUP(mem_done) = scratch_path(state, "closed");
+	const char *path = workdir_path(*state, "closed");
 	int status;
 	pid_t pid;
 
-	scratch_dir(state, "closed");
-	assert_return_code(chmod(*state, 0755), errno);
+	workdir_make(*state, "closed");
 	assert_return_code(chown(path, SOMEBODY, SOMEBODY), errno);
 	assert_return_code(chmod(path, 02050), errno);
 	pid = fork();
@@ -224,21 +223,21 @@ static void a_closed_directory_is_made_passable_through_its_descriptor(void **st
 	assert_int_equal(status, 0);
 }
 
-#define scratch_test(f) cmocka_unit_test_setup_teardown(f, scratch_make, scratch_remove)
+#define workdir_test(f) cmocka_unit_test_setup_teardown(f, workdir_setup, workdir_teardown)
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		scratch_test(a_path_with_a_symlink_in_it_opens_nothing),
-		scratch_test(below_never_leaves_and_never_follows),
-		scratch_test(below_enters_no_mount_not_even_of_the_same_filesystem),
-		scratch_test(identity_is_that_of_the_link_itself),
+		workdir_test(a_path_with_a_symlink_in_it_opens_nothing),
+		workdir_test(below_never_leaves_and_never_follows),
+		workdir_test(below_enters_no_mount_not_even_of_the_same_filesystem),
+		workdir_test(identity_is_that_of_the_link_itself),
 		cmocka_unit_test(names_are_one_component),
-		scratch_test(trust_needs_the_whole_way_up),
-		scratch_test(trust_ends_where_others_can_write),
-		scratch_test(trust_takes_no_symlink_and_no_unclean_path),
-		scratch_test(a_closed_directory_is_made_passable_through_its_descriptor),
+		workdir_test(trust_needs_the_whole_way_up),
+		workdir_test(trust_ends_where_others_can_write),
+		workdir_test(trust_takes_no_symlink_and_no_unclean_path),
+		workdir_test(a_closed_directory_is_made_passable_through_its_descriptor),
 	};
 
-	return cmocka_run_group_tests_name("dir", tests, scratch_own_mounts, NULL);
+	return cmocka_run_group_tests_name("dir", tests, workdir_own_mounts, NULL);
 }

@@ -2,7 +2,7 @@
 
 #include "base/text.h"
 #include "os/mounts.h"
-#include "scratch.h"
+#include "workdir.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -120,15 +120,15 @@ static void long_tables_are_read_whole(void **state)
 static void a_real_mount_is_found_and_named(void **state)
 {
 	struct mount_table table CLEANUP(mounts_done) = { 0 };
-	char *dir CLEANUP(mem_done) = scratch_path(state, "d");
-	char *odd CLEANUP(mem_done) = scratch_path(state, "d/a b\n#\\\xff");
+	const char *dir = workdir_path(*state, "d");
+	const char *odd = workdir_path(*state, "d/a b\n#\\\xff");
 	struct error error = { 0 };
 	struct statx stx;
 	const struct mount *found;
 
 	assert_int_equal(mounts_refuse(dir, &error), 0);
-	scratch_dir(state, "d");
-	scratch_dir(state, "d/a b\n#\\\xff");
+	workdir_make(*state, "d");
+	workdir_make(*state, "d/a b\n#\\\xff");
 	assert_return_code(mount("sbx", odd, "tmpfs", 0, "size=64k"), errno);
 	assert_int_equal(mounts_read(&table, &error), 0);
 	found = mounts_below(&table, dir);
@@ -152,8 +152,8 @@ int main(void)
 		cmocka_unit_test(below_means_whole_components),
 		cmocka_unit_test(long_tables_are_read_whole),
 		cmocka_unit_test_setup_teardown(
-			a_real_mount_is_found_and_named, scratch_make, scratch_remove),
+			a_real_mount_is_found_and_named, workdir_setup, workdir_teardown),
 	};
 
-	return cmocka_run_group_tests_name("mounts", tests, scratch_own_mounts, NULL);
+	return cmocka_run_group_tests_name("mounts", tests, workdir_own_mounts, NULL);
 }

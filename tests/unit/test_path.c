@@ -4,15 +4,15 @@
 #include "base/clock.h"
 #include "base/text.h"
 #include "os/trash.h"
-#include "scratch.h"
+#include "workdir.h"
 
 #include <errno.h>
 #include <sys/mount.h>
 #include <sys/stat.h>
 
-/* The backend opened on a root and a path_root in the scratch directory. */
+/* The backend opened on a root and a path_root in the test's directory. */
 struct fixture {
-	char *root, *path_root, *lost, *items[4];
+	char *root, *path_root, *lost;
 	struct settings settings;
 	struct arena arena;
 	void *state;
@@ -22,36 +22,26 @@ static void fixture_done(struct fixture *fixture)
 {
 	path_backend.close(fixture->state);
 	arena_done(&fixture->arena);
-	free(fixture->root);
-	free(fixture->path_root);
-	free(fixture->lost);
-	free(fixture->settings.database);
-}
-
-static void fixture_open(struct fixture *fixture, void **state)
-{
-	scratch_dir(state, "ws");
-	scratch_dir(state, "tmp");
-	*fixture = (struct fixture){
-		.root = scratch_path(state, "ws"),
-		.path_root = scratch_path(state, "tmp"),
-		.lost = scratch_path(state, "lost"),
-	};
-	fixture->items[0] = fixture->root;
-	fixture->items[1] = fixture->path_root;
-	fixture->items[2] = fixture->lost;
-	fixture->settings.roots = (struct text_list){ &fixture->items[0], 1 };
-	fixture->settings.path_roots = (struct text_list){ &fixture->items[1], 1 };
-	fixture->settings.lost_roots = (struct text_list){ &fixture->items[2], 1 };
-	fixture->settings.database = scratch_path(state, "tmp/state/state.db");
-	assert_int_equal(path_backend.open(&fixture->settings, &fixture->state, NULL), 0);
 }
 
 static char *locate(struct fixture *fixture, void **state, const char *name)
 {
-	char *path CLEANUP(mem_done) = scratch_path(state, name);
+	return arena_dup(&fixture->arena, workdir_path(*state, name));
+}
 
-	return arena_dup(&fixture->arena, path);
+static void fixture_open(struct fixture *fixture, void **state)
+{
+	workdir_make(*state, "ws");
+	workdir_make(*state, "tmp");
+	*fixture = (struct fixture){ 0 };
+	fixture->root = locate(fixture, state, "ws");
+	fixture->path_root = locate(fixture, state, "tmp");
+	fixture->lost = locate(fixture, state, "lost");
+	fixture->settings.roots = (struct text_list){ &fixture->root, 1 };
+	fixture->settings.path_roots = (struct text_list){ &fixture->path_root, 1 };
+	fixture->settings.lost_roots = (struct text_list){ &fixture->lost, 1 };
+	fixture->settings.database = locate(fixture, state, "tmp/state/state.db");
+	assert_int_equal(path_backend.open(&fixture->settings, &fixture->state, NULL), 0);
 }
 
 static struct resource told(struct fixture *fixture, void **state, const char *name)
@@ -102,12 +92,12 @@ static int purge(struct fixture *fixture, const struct resource *resource, int64
 static void a_registered_path_is_remembered_by_its_inode(void **state)
 {
 	struct fixture fixture CLEANUP(fixture_done);
-	char *path CLEANUP(mem_done) = scratch_path(state, "tmp/a");
+	const char *path = workdir_path(*state, "tmp/a");
 	struct resource resource, later;
 	struct stat st;
 
 	fixture_open(&fixture, state);
-	scratch_dir(state, "tmp/a");
+	workdir_make(*state, "tmp/a");
 	assert_return_code(lstat(path, &st), errno);
 	resource = identified(&fixture, state, "tmp/a");
 	assert_int_equal(resource.dev, st.st_dev);
@@ -139,14 +129,14 @@ static void paths_no_run_may_own_are_refused_with_what_would_be_right(void **sta
 		{ "tmp/mounted", "mount" },
 	};
 	struct fixture fixture CLEANUP(fixture_done);
-	char *link CLEANUP(mem_done) = scratch_path(state, "tmp/link");
-	char *mounted CLEANUP(mem_done) = scratch_path(state, "tmp/mounted");
+	const char *link = workdir_path(*state, "tmp/link");
+	const char *mounted = workdir_path(*state, "tmp/mounted");
 
 	fixture_open(&fixture, state);
-	scratch_dir(state, "tmp/state");
-	scratch_dir(state, "tmp/mounted");
-	scratch_file(state, "tmp/file");
-	scratch_dir(state, "elsewhere");
+	workdir_make(*state, "tmp/state");
+	workdir_make(*state, "tmp/mounted");
+	workdir_fill(*state, "tmp/file");
+	workdir_make(*state, "elsewhere");
 	assert_return_code(symlink("../elsewhere", link), errno);
 	assert_return_code(mount("t", mounted, "tmpfs", 0, NULL), errno);
 	for (size_t i = 0; i < ARRAY_SIZE(bad); i++) {
@@ -164,12 +154,12 @@ static void paths_no_run_may_own_are_refused_with_what_would_be_right(void **sta
 static void probe_tells_here_from_gone_and_another(void **state)
 {
 	struct fixture fixture CLEANUP(fixture_done);
-	char *path CLEANUP(mem_done) = scratch_path(state, "tmp/a");
-	char *away CLEANUP(mem_done) = scratch_path(state, "tmp/b");
+	const char *path = workdir_path(*state, "tmp/a");
+	const char *away = workdir_path(*state, "tmp/b");
 	struct resource resource;
 
 	fixture_open(&fixture, state);
-	scratch_dir(state, "tmp/a");
+	workdir_make(*state, "tmp/a");
 	resource = identified(&fixture, state, "tmp/a");
 	probe(&fixture, &resource);
 	assert_int_equal(resource.present, TRI_YES);
@@ -178,7 +168,7 @@ static void probe_tells_here_from_gone_and_another(void **state)
 	probe(&fixture, &resource);
 	assert_int_equal(resource.present, TRI_NO);
 	assert_false(resource.contradicts);
-	scratch_dir(state, "tmp/a");
+	workdir_make(*state, "tmp/a");
 	probe(&fixture, &resource);
 	assert_int_equal(resource.present, TRI_YES);
 	assert_true(resource.contradicts);
@@ -191,7 +181,7 @@ static void probe_tells_here_from_gone_and_another(void **state)
 static void probe_contradicts_links_and_places_outside(void **state)
 {
 	struct fixture fixture CLEANUP(fixture_done);
-	char *link CLEANUP(mem_done) = scratch_path(state, "tmp/a");
+	const char *link = workdir_path(*state, "tmp/a");
 	struct resource resource, outside;
 
 	fixture_open(&fixture, state);
@@ -209,7 +199,7 @@ static void probe_contradicts_links_and_places_outside(void **state)
 static void a_root_that_is_not_there_makes_its_paths_unknown(void **state)
 {
 	struct fixture fixture CLEANUP(fixture_done);
-	char *away CLEANUP(mem_done) = scratch_path(state, "away");
+	const char *away = workdir_path(*state, "away");
 	struct resource lost, resource;
 
 	fixture_open(&fixture, state);
@@ -233,12 +223,12 @@ static void removal_sets_aside_and_purge_deletes(void **state)
 	int64_t bytes;
 
 	fixture_open(&fixture, state);
-	scratch_dir(state, "tmp/a");
-	scratch_dir(state, "tmp/a/b");
-	scratch_file(state, "tmp/a/b/f");
+	workdir_make(*state, "tmp/a");
+	workdir_make(*state, "tmp/a/b");
+	workdir_fill(*state, "tmp/a/b/f");
 	resource = identified(&fixture, state, "tmp/a/b");
 	assert_int_equal(take(&fixture, &resource, NULL), 1);
-	assert_true(scratch_exists(state, "tmp/.sbx-trash/r1:2:0/f"));
+	assert_true(workdir_has(*state, "tmp/.sbx-trash/r1:2:0/f"));
 	probe(&fixture, &resource);
 	assert_int_equal(resource.present, TRI_NO);
 	assert_true(text_ends(resource.set_aside, "/tmp/.sbx-trash/r1:2:0"));
@@ -248,7 +238,7 @@ static void removal_sets_aside_and_purge_deletes(void **state)
 	assert_int_equal(purge(&fixture, &resource, &bytes, NULL), 0);
 	probe(&fixture, &resource);
 	assert_null(resource.set_aside);
-	assert_true(scratch_exists(state, "tmp/a"));
+	assert_true(workdir_has(*state, "tmp/a"));
 }
 
 static void removal_proves_the_inode_once_more(void **state)
@@ -257,41 +247,41 @@ static void removal_proves_the_inode_once_more(void **state)
 	struct resource resource, outside;
 
 	fixture_open(&fixture, state);
-	scratch_dir(state, "tmp/a");
-	scratch_dir(state, "elsewhere");
+	workdir_make(*state, "tmp/a");
+	workdir_make(*state, "elsewhere");
 	resource = identified(&fixture, state, "tmp/a");
 	resource.ino++;
 	assert_int_equal(take(&fixture, &resource, NULL), -ESTALE);
-	assert_true(scratch_exists(state, "tmp/a"));
+	assert_true(workdir_has(*state, "tmp/a"));
 	outside = told(&fixture, state, "elsewhere");
 	assert_int_equal(take(&fixture, &outside, NULL), -EINVAL);
-	assert_true(scratch_exists(state, "elsewhere"));
+	assert_true(workdir_has(*state, "elsewhere"));
 }
 
 static void a_mount_inside_stops_removal_and_purge_before_anything_goes(void **state)
 {
 	struct fixture fixture CLEANUP(fixture_done);
-	char *point CLEANUP(mem_done) = scratch_path(state, "tmp/a/m");
-	char *late CLEANUP(mem_done) = scratch_path(state, "tmp/.sbx-trash/r1:2:0/m");
+	const char *point = workdir_path(*state, "tmp/a/m");
+	const char *late = workdir_path(*state, "tmp/.sbx-trash/r1:2:0/m");
 	struct error error = { 0 }, again = { 0 };
 	struct resource resource;
 	int64_t bytes;
 
 	fixture_open(&fixture, state);
-	scratch_dir(state, "tmp/a");
-	scratch_dir(state, "tmp/a/m");
-	scratch_file(state, "tmp/a/f");
+	workdir_make(*state, "tmp/a");
+	workdir_make(*state, "tmp/a/m");
+	workdir_fill(*state, "tmp/a/f");
 	resource = identified(&fixture, state, "tmp/a");
 	assert_return_code(mount("t", point, "tmpfs", 0, NULL), errno);
 	assert_int_equal(take(&fixture, &resource, &error), -EBUSY);
 	assert_non_null(strstr(error.text, point));
-	assert_true(scratch_exists(state, "tmp/a/f"));
+	assert_true(workdir_has(*state, "tmp/a/f"));
 	assert_return_code(umount(point), errno);
 	assert_int_equal(take(&fixture, &resource, NULL), 1);
 	assert_return_code(mount("t", late, "tmpfs", 0, NULL), errno);
 	assert_int_equal(purge(&fixture, &resource, &bytes, &again), -EBUSY);
 	assert_non_null(strstr(again.text, late));
-	assert_true(scratch_exists(state, "tmp/.sbx-trash/r1:2:0/f"));
+	assert_true(workdir_has(*state, "tmp/.sbx-trash/r1:2:0/f"));
 }
 
 static void a_trash_entry_is_found_as_proven_property_of_its_run(void **state)
@@ -304,11 +294,11 @@ static void a_trash_entry_is_found_as_proven_property_of_its_run(void **state)
 	int64_t bytes;
 
 	fixture_open(&fixture, state);
-	scratch_dir(state, "ws/.sbx-trash");
-	scratch_dir(state, "ws/.sbx-trash/r1:2:0");
-	scratch_dir(state, "ws/.sbx-trash/odd");
-	scratch_dir(state, "tmp/.sbx-trash");
-	scratch_dir(state, "tmp/.sbx-trash/r2:0:0");
+	workdir_make(*state, "ws/.sbx-trash");
+	workdir_make(*state, "ws/.sbx-trash/r1:2:0");
+	workdir_make(*state, "ws/.sbx-trash/odd");
+	workdir_make(*state, "tmp/.sbx-trash");
+	workdir_make(*state, "tmp/.sbx-trash/r2:0:0");
 	path_backend.discover(fixture.state, &inventory, NULL);
 	assert_int_equal(inventory.run_count, 2);
 	assert_int_equal(inventory.source_count, 0);
@@ -326,7 +316,7 @@ static void a_trash_entry_is_found_as_proven_property_of_its_run(void **state)
 	assert_false(resource.contradicts);
 	assert_int_equal(take(&fixture, &resource, NULL), 0);
 	assert_int_equal(purge(&fixture, &resource, &bytes, NULL), 1);
-	assert_false(scratch_exists(state, "ws/.sbx-trash/r1:2:0"));
+	assert_false(workdir_has(*state, "ws/.sbx-trash/r1:2:0"));
 	probe(&fixture, &resource);
 	assert_int_equal(resource.present, TRI_NO);
 	path_backend.discover(fixture.state, &filtered, "r1");
@@ -340,7 +330,7 @@ static void an_unreadable_trash_is_noted_and_proves_nothing(void **state)
 	struct resource resource;
 
 	fixture_open(&fixture, state);
-	scratch_file(state, "tmp/.sbx-trash");
+	workdir_fill(*state, "tmp/.sbx-trash");
 	path_backend.discover(fixture.state, &inventory, NULL);
 	assert_int_equal(inventory.source_count, 1);
 	assert_string_equal(inventory.sources[0].name, "worktrees");
@@ -353,22 +343,22 @@ static void an_unreadable_trash_is_noted_and_proves_nothing(void **state)
 	assert_non_null(resource.note);
 }
 
-#define scratch_test(f) cmocka_unit_test_setup_teardown(f, scratch_make, scratch_remove)
+#define workdir_test(f) cmocka_unit_test_setup_teardown(f, workdir_setup, workdir_teardown)
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		scratch_test(a_registered_path_is_remembered_by_its_inode),
-		scratch_test(paths_no_run_may_own_are_refused_with_what_would_be_right),
-		scratch_test(probe_tells_here_from_gone_and_another),
-		scratch_test(probe_contradicts_links_and_places_outside),
-		scratch_test(a_root_that_is_not_there_makes_its_paths_unknown),
-		scratch_test(removal_sets_aside_and_purge_deletes),
-		scratch_test(removal_proves_the_inode_once_more),
-		scratch_test(a_mount_inside_stops_removal_and_purge_before_anything_goes),
-		scratch_test(a_trash_entry_is_found_as_proven_property_of_its_run),
-		scratch_test(an_unreadable_trash_is_noted_and_proves_nothing),
+		workdir_test(a_registered_path_is_remembered_by_its_inode),
+		workdir_test(paths_no_run_may_own_are_refused_with_what_would_be_right),
+		workdir_test(probe_tells_here_from_gone_and_another),
+		workdir_test(probe_contradicts_links_and_places_outside),
+		workdir_test(a_root_that_is_not_there_makes_its_paths_unknown),
+		workdir_test(removal_sets_aside_and_purge_deletes),
+		workdir_test(removal_proves_the_inode_once_more),
+		workdir_test(a_mount_inside_stops_removal_and_purge_before_anything_goes),
+		workdir_test(a_trash_entry_is_found_as_proven_property_of_its_run),
+		workdir_test(an_unreadable_trash_is_noted_and_proves_nothing),
 	};
 
-	return cmocka_run_group_tests_name("path", tests, scratch_own_mounts, NULL);
+	return cmocka_run_group_tests_name("path", tests, workdir_own_mounts, NULL);
 }

@@ -4,7 +4,7 @@
 #include "base/clock.h"
 #include "os/rmtree.h"
 #include "os/walk.h"
-#include "scratch.h"
+#include "workdir.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -38,13 +38,13 @@ int unlinkat(int dir, const char *name, int flags)
 static int hook_done(void **state)
 {
 	hook = NULL;
-	return scratch_remove(state);
+	return workdir_teardown(state);
 }
 
 static int remove_tree(
 	void **state, const char *name, struct rmtree_report *report, struct error *error)
 {
-	int parent CLEANUP(fd_done) = scratch_open(state);
+	int parent CLEANUP(fd_done) = workdir_open(*state);
 
 	return rmtree(parent, name, deadline_in_ms(LONG_MS), report, error);
 }
@@ -56,12 +56,12 @@ static void expect_gone(void **state, const char *name)
 
 	assert_int_equal(remove_tree(state, name, &report, &error), 1);
 	assert_int_equal(error.code, 0);
-	assert_false(scratch_exists(state, name));
+	assert_false(workdir_has(*state, name));
 }
 
 static void make_link(void **state, const char *target, const char *name)
 {
-	char *path CLEANUP(mem_done) = scratch_path(state, name);
+	const char *path = workdir_path(*state, name);
 
 	assert_return_code(symlink(target, path), errno);
 }
@@ -69,16 +69,16 @@ static void make_link(void **state, const char *target, const char *name)
 /* A tree that is nobody's to remove; check_victim sees whether it is as it was. */
 static void make_victim(void **state)
 {
-	scratch_dir(state, "victim");
-	scratch_dir(state, "victim/sub");
-	scratch_file(state, "victim/f");
-	scratch_file(state, "victim/sub/f");
+	workdir_make(*state, "victim");
+	workdir_make(*state, "victim/sub");
+	workdir_fill(*state, "victim/f");
+	workdir_fill(*state, "victim/sub/f");
 }
 
 static void check_victim(void **state)
 {
-	assert_true(scratch_exists(state, "victim/f"));
-	assert_true(scratch_exists(state, "victim/sub/f"));
+	assert_true(workdir_has(*state, "victim/f"));
+	assert_true(workdir_has(*state, "victim/sub/f"));
 }
 
 static void a_tree_goes_and_what_it_freed_is_counted(void **state)
@@ -86,15 +86,15 @@ static void a_tree_goes_and_what_it_freed_is_counted(void **state)
 	struct rmtree_report report = { .entries = 100, .bytes_freed = 1 };
 	struct error error = { 0 };
 
-	scratch_dir(state, "r1");
-	scratch_dir(state, "r1/a");
-	scratch_dir(state, "r1/a/empty");
-	scratch_file(state, "r1/f");
-	scratch_file(state, "r1/a/f");
+	workdir_make(*state, "r1");
+	workdir_make(*state, "r1/a");
+	workdir_make(*state, "r1/a/empty");
+	workdir_fill(*state, "r1/f");
+	workdir_fill(*state, "r1/a/f");
 	assert_int_equal(remove_tree(state, "r1", &report, &error), 1);
 	assert_int_equal(report.entries, 105);
 	assert_int_equal(report.bytes_freed, 1 + 2 * 8192);
-	assert_false(scratch_exists(state, "r1"));
+	assert_false(workdir_has(*state, "r1"));
 	assert_int_equal(remove_tree(state, "r1", &report, &error), 0);
 	assert_int_equal(error.code, 0);
 	assert_int_equal(report.entries, 105);
@@ -105,10 +105,10 @@ static void a_single_entry_of_any_kind_goes_without_being_opened(void **state)
 	static const mode_t kinds[] = { S_IFIFO, S_IFCHR, S_IFBLK, S_IFSOCK, S_IFREG };
 
 	for (size_t i = 0; i < ARRAY_SIZE(kinds); i++) {
-		char *path CLEANUP(mem_done) = scratch_path(state, "thing");
-		char *inside CLEANUP(mem_done) = scratch_path(state, "r1/thing");
+		const char *path = workdir_path(*state, "thing");
+		const char *inside = workdir_path(*state, "r1/thing");
 
-		scratch_dir(state, "r1");
+		workdir_make(*state, "r1");
 		assert_return_code(mknod(path, kinds[i] | 0600, 0), errno);
 		assert_return_code(mknod(inside, kinds[i] | 0600, 0), errno);
 		expect_gone(state, "thing");
@@ -119,7 +119,7 @@ static void a_single_entry_of_any_kind_goes_without_being_opened(void **state)
 static void names_that_are_no_entries_are_refused(void **state)
 {
 	static const char *const names[] = { "", ".", "..", "sub/f", "../f", "sub/", "/none" };
-	char *path CLEANUP(mem_done) = scratch_path(state, "victim");
+	const char *path = workdir_path(*state, "victim");
 	int victim CLEANUP(fd_done) = -EBADF;
 
 	make_victim(state);
@@ -135,10 +135,10 @@ static void names_that_are_no_entries_are_refused(void **state)
 
 static void must_2_links_are_unlinked_and_never_followed(void **state)
 {
-	char *absolute CLEANUP(mem_done) = scratch_path(state, "victim");
+	const char *absolute = workdir_path(*state, "victim");
 
 	make_victim(state);
-	scratch_dir(state, "r1");
+	workdir_make(*state, "r1");
 	make_link(state, "../victim", "r1/dir");
 	make_link(state, "../victim/f", "r1/file");
 	make_link(state, absolute, "r1/absolute");
@@ -153,8 +153,8 @@ static void must_2_links_are_unlinked_and_never_followed(void **state)
 /* Somebody swaps a directory and a link to the victim, again and again, until killed. */
 static pid_t start_swapper(void **state)
 {
-	char *dir CLEANUP(mem_done) = scratch_path(state, "r1/d");
-	char *link CLEANUP(mem_done) = scratch_path(state, "r1/link");
+	const char *dir = workdir_path(*state, "r1/d");
+	const char *link = workdir_path(*state, "r1/link");
 	pid_t pid = fork();
 
 	if (pid)
@@ -171,17 +171,17 @@ static void stop(pid_t pid)
 
 static void must_2_a_directory_swapped_for_a_link_leads_nowhere(void **state)
 {
-	scratch_in_memory(state);
+	workdir_in_memory(*state);
 	make_victim(state);
 	for (int i = 0; i < 300; i++) {
 		struct rmtree_report report = { 0 };
 		pid_t swapper;
 		int r;
 
-		scratch_dir(state, "r1");
-		scratch_dir(state, "r1/d");
-		scratch_dir(state, "r1/d/sub");
-		scratch_file(state, "r1/d/sub/f");
+		workdir_make(*state, "r1");
+		workdir_make(*state, "r1/d");
+		workdir_make(*state, "r1/d/sub");
+		workdir_fill(*state, "r1/d/sub/f");
 		make_link(state, "../victim", "r1/link");
 		swapper = start_swapper(state);
 		r = remove_tree(state, "r1", &report, NULL);
@@ -193,8 +193,8 @@ static void must_2_a_directory_swapped_for_a_link_leads_nowhere(void **state)
 
 static void swap_for_link(void **state, const char *name, int flags)
 {
-	char *dir CLEANUP(mem_done) = scratch_path(state, "r1/d");
-	char *away CLEANUP(mem_done) = scratch_path(state, "r1/away");
+	const char *dir = workdir_path(*state, "r1/d");
+	const char *away = workdir_path(*state, "r1/away");
 
 	if (strcmp(name, "f") != 0 || flags)
 		return;
@@ -206,9 +206,9 @@ static void swap_for_link(void **state, const char *name, int flags)
 static void must_2_a_link_in_the_place_of_the_directory_being_emptied_goes_alone(void **state)
 {
 	make_victim(state);
-	scratch_dir(state, "r1");
-	scratch_dir(state, "r1/d");
-	scratch_file(state, "r1/d/f");
+	workdir_make(*state, "r1");
+	workdir_make(*state, "r1/d");
+	workdir_fill(*state, "r1/d/f");
 	hook_state = state;
 	hook = swap_for_link;
 	expect_gone(state, "r1");
@@ -218,8 +218,8 @@ static void must_2_a_link_in_the_place_of_the_directory_being_emptied_goes_alone
 
 static void bind_into(void **state, const char *source, const char *name)
 {
-	char *from CLEANUP(mem_done) = scratch_path(state, source);
-	char *to CLEANUP(mem_done) = scratch_path(state, name);
+	const char *from = workdir_path(*state, source);
+	const char *to = workdir_path(*state, name);
 
 	assert_return_code(mount(from, to, NULL, MS_BIND, NULL), errno);
 }
@@ -230,20 +230,20 @@ static void must_3_no_mount_is_entered_and_the_rest_still_goes(void **state)
 	struct error error = { 0 };
 
 	make_victim(state);
-	scratch_dir(state, "r1");
-	scratch_dir(state, "r1/a");
-	scratch_dir(state, "r1/a/bound");
-	scratch_dir(state, "r1/b");
-	scratch_file(state, "r1/b/f");
-	scratch_file(state, "r1/z");
+	workdir_make(*state, "r1");
+	workdir_make(*state, "r1/a");
+	workdir_make(*state, "r1/a/bound");
+	workdir_make(*state, "r1/b");
+	workdir_fill(*state, "r1/b/f");
+	workdir_fill(*state, "r1/z");
 	bind_into(state, "victim", "r1/a/bound");
 	assert_int_equal(remove_tree(state, "r1", &report, &error), -EXDEV);
 	assert_int_equal(error.code, EXDEV);
 	assert_non_null(strstr(error.text, "r1/a/bound"));
 	assert_non_null(strstr(error.text, "mounted"));
 	check_victim(state);
-	assert_false(scratch_exists(state, "r1/b"));
-	assert_false(scratch_exists(state, "r1/z"));
+	assert_false(workdir_has(*state, "r1/b"));
+	assert_false(workdir_has(*state, "r1/z"));
 }
 
 static void must_3_mounted_files_and_mounted_tops_stay(void **state)
@@ -252,9 +252,9 @@ static void must_3_mounted_files_and_mounted_tops_stay(void **state)
 	struct error error = { 0 };
 
 	make_victim(state);
-	scratch_dir(state, "r1");
-	scratch_file(state, "r1/f");
-	scratch_dir(state, "top");
+	workdir_make(*state, "r1");
+	workdir_fill(*state, "r1/f");
+	workdir_make(*state, "top");
 	bind_into(state, "victim/f", "r1/f");
 	bind_into(state, "victim", "top");
 	assert_int_equal(remove_tree(state, "r1", &report, &error), -EBUSY);
@@ -266,13 +266,13 @@ static void must_3_mounted_files_and_mounted_tops_stay(void **state)
 
 static void must_4_hard_links_elsewhere_stay_as_they_were(void **state)
 {
-	char *kept CLEANUP(mem_done) = scratch_path(state, "kept");
-	char *linked CLEANUP(mem_done) = scratch_path(state, "r1/f");
+	const char *kept = workdir_path(*state, "kept");
+	const char *linked = workdir_path(*state, "r1/f");
 	struct rmtree_report report = { 0 };
 	struct stat before, after;
 
-	scratch_dir(state, "r1");
-	scratch_file(state, "kept");
+	workdir_make(*state, "r1");
+	workdir_fill(*state, "kept");
 	assert_return_code(link(kept, linked), errno);
 	assert_return_code(chown(kept, SOMEBODY, 7), errno);
 	assert_return_code(chmod(kept, 04440), errno);
@@ -292,7 +292,7 @@ static void must_4_hard_links_elsewhere_stay_as_they_were(void **state)
 /* Everything of the tree to the given user, with modes that lock even the owner out. */
 static void close_off(void **state, const char *name, mode_t mode, uid_t uid)
 {
-	char *path CLEANUP(mem_done) = scratch_path(state, name);
+	const char *path = workdir_path(*state, name);
 
 	assert_return_code(lchown(path, uid, uid), errno);
 	assert_return_code(chmod(path, mode), errno);
@@ -310,7 +310,7 @@ static int remove_as(uid_t uid, int parent, struct error *error)
 /* The answer of rmtree, given to an unprivileged user; its text comes through a pipe. */
 static int removed_by(uid_t uid, void **state, struct error *ret_error)
 {
-	int parent CLEANUP(fd_done) = scratch_open(state);
+	int parent CLEANUP(fd_done) = workdir_open(*state);
 	struct error error = { 0 };
 	int ends[2], status;
 	pid_t pid;
@@ -333,19 +333,19 @@ static int removed_by(uid_t uid, void **state, struct error *ret_error)
 
 static void must_4_closed_directories_open_for_their_unprivileged_owner(void **state)
 {
-	char *kept CLEANUP(mem_done) = scratch_path(state, "kept");
-	char *linked CLEANUP(mem_done) = scratch_path(state, "r1/a/f");
+	const char *kept = workdir_path(*state, "kept");
+	const char *linked = workdir_path(*state, "r1/a/f");
 	struct error error;
 	struct stat st;
 
-	assert_return_code(chmod(*state, 0777), errno);
-	scratch_dir(state, "r1");
-	scratch_dir(state, "r1/a");
-	scratch_dir(state, "r1/a/none");
-	scratch_dir(state, "r1/a/none/sub");
-	scratch_dir(state, "r1/wo");
-	scratch_file(state, "r1/wo/f");
-	scratch_file(state, "kept");
+	assert_return_code(chmod(workdir_path(*state, "."), 0777), errno);
+	workdir_make(*state, "r1");
+	workdir_make(*state, "r1/a");
+	workdir_make(*state, "r1/a/none");
+	workdir_make(*state, "r1/a/none/sub");
+	workdir_make(*state, "r1/wo");
+	workdir_fill(*state, "r1/wo/f");
+	workdir_fill(*state, "kept");
 	assert_return_code(link(kept, linked), errno);
 	close_off(state, "kept", 0400, SOMEBODY);
 	close_off(state, "r1/a/none/sub", 0555, SOMEBODY);
@@ -355,7 +355,7 @@ static void must_4_closed_directories_open_for_their_unprivileged_owner(void **s
 	close_off(state, "r1/a", 0555, SOMEBODY);
 	close_off(state, "r1", 0400, SOMEBODY);
 	assert_int_equal(removed_by(SOMEBODY, state, &error), 1);
-	assert_false(scratch_exists(state, "r1"));
+	assert_false(workdir_has(*state, "r1"));
 	assert_return_code(lstat(kept, &st), errno);
 	assert_int_equal(st.st_mode, S_IFREG | 0400);
 }
@@ -364,22 +364,22 @@ static void what_belongs_to_others_is_named_with_their_uid(void **state)
 {
 	struct error error;
 
-	assert_return_code(chmod(*state, 0777), errno);
-	scratch_dir(state, "r1");
-	scratch_dir(state, "r1/root");
-	scratch_file(state, "r1/root/f");
-	scratch_file(state, "r1/mine");
+	assert_return_code(chmod(workdir_path(*state, "."), 0777), errno);
+	workdir_make(*state, "r1");
+	workdir_make(*state, "r1/root");
+	workdir_fill(*state, "r1/root/f");
+	workdir_fill(*state, "r1/mine");
 	close_off(state, "r1", 0755, SOMEBODY);
 	assert_int_equal(removed_by(SOMEBODY, state, &error), -EACCES);
 	assert_non_null(strstr(error.text, "r1/root/f"));
 	assert_non_null(strstr(error.text, "uid 0"));
 	assert_non_null(strstr(error.text, "12345"));
-	assert_false(scratch_exists(state, "r1/mine"));
+	assert_false(workdir_has(*state, "r1/mine"));
 }
 
 static void make_deep(void **state, unsigned depth, const char *name)
 {
-	int dir CLEANUP(fd_done) = scratch_open(state);
+	int dir CLEANUP(fd_done) = workdir_open(*state);
 
 	assert_return_code(mkdirat(dir, "r1", 0755), errno);
 	for (unsigned i = 0; i < depth; i++) {
@@ -406,7 +406,7 @@ static int remove_within(int parent, rlim_t files, rlim_t stack)
 
 static void expect_removed_within(void **state, rlim_t files, rlim_t stack)
 {
-	int parent CLEANUP(fd_done) = scratch_open(state);
+	int parent CLEANUP(fd_done) = workdir_open(*state);
 	pid_t pid = fork();
 	int status;
 
@@ -414,7 +414,7 @@ static void expect_removed_within(void **state, rlim_t files, rlim_t stack)
 		_exit(remove_within(parent, files, stack));
 	assert_int_equal(waitpid(pid, &status, 0), pid);
 	assert_int_equal(status, 0);
-	assert_false(scratch_exists(state, "r1"));
+	assert_false(workdir_has(*state, "r1"));
 }
 
 static void must_5_deeper_than_path_max_with_few_descriptors_and_a_small_stack(void **state)
@@ -423,31 +423,31 @@ static void must_5_deeper_than_path_max_with_few_descriptors_and_a_small_stack(v
 
 	memset(name, 'n', 200);
 	name[200] = 0;
-	scratch_in_memory(state);
+	workdir_in_memory(*state);
 	make_deep(state, 3000, name);
 	expect_removed_within(state, 40, 256 << 10);
 }
 
 static void must_5_deeper_than_the_walk_remembers(void **state)
 {
-	scratch_in_memory(state);
+	workdir_in_memory(*state);
 	make_deep(state, WALK_DEPTH * 2 + 1, "d");
 	expect_removed_within(state, 40, 256 << 10);
 }
 
 static void must_5_bushes_whose_branches_are_deeper_than_what_is_held_open(void **state)
 {
-	scratch_dir(state, "r1");
+	workdir_make(*state, "r1");
 	for (int i = 0; i < 25; i++) {
 		char *branch CLEANUP(mem_done) = mem_printf("r1/%d", i);
 
-		scratch_dir(state, branch);
+		workdir_make(*state, branch);
 		for (int level = 0; level < 2 * WALK_OPEN; level++) {
 			char *file CLEANUP(mem_done) = mem_printf("%s/f", branch);
 			char *deeper = mem_printf("%s/d", branch);
 
-			scratch_file(state, file);
-			scratch_dir(state, deeper);
+			workdir_fill(*state, file);
+			workdir_make(*state, deeper);
 			free(branch);
 			branch = deeper;
 		}
@@ -460,9 +460,9 @@ static void must_5_many_entries_in_one_directory(void **state)
 	int dir CLEANUP(fd_done) = -EBADF;
 	struct rmtree_report report = { 0 };
 
-	scratch_in_memory(state);
-	scratch_dir(state, "r1");
-	dir = open(*state, O_PATH | O_CLOEXEC);
+	workdir_in_memory(*state);
+	workdir_make(*state, "r1");
+	dir = open(workdir_path(*state, "."), O_PATH | O_CLOEXEC);
 	for (int i = 0; i < 20000; i++) {
 		char *name CLEANUP(mem_done) = mem_printf("r1/%d\xff\n", i);
 
@@ -474,7 +474,7 @@ static void must_5_many_entries_in_one_directory(void **state)
 
 static void vanish_all(void **state, const char *name, int flags)
 {
-	char *command CLEANUP(mem_done) = mem_printf("rm -rf '%s/r1'", (const char *)*state);
+	char *command CLEANUP(mem_done) = mem_printf("rm -rf '%s'", workdir_path(*state, "r1"));
 
 	if (flags || strcmp(name, "f") != 0)
 		return;
@@ -484,9 +484,9 @@ static void vanish_all(void **state, const char *name, int flags)
 
 static void must_6_what_vanishes_meanwhile_is_done(void **state)
 {
-	scratch_dir(state, "r1");
-	scratch_dir(state, "r1/a");
-	scratch_file(state, "r1/a/f");
+	workdir_make(*state, "r1");
+	workdir_make(*state, "r1/a");
+	workdir_fill(*state, "r1/a/f");
 	hook_state = state;
 	hook = vanish_all;
 	expect_gone(state, "r1");
@@ -498,14 +498,14 @@ static void add_one_late(void **state, const char *name, int flags)
 	if (flags != AT_REMOVEDIR || strcmp(name, "a") != 0)
 		return;
 	hook = NULL;
-	scratch_file(state, "r1/a/late");
-	scratch_dir(state, "r1/a/later");
+	workdir_fill(*state, "r1/a/late");
+	workdir_make(*state, "r1/a/later");
 }
 
 static void must_6_what_appears_late_is_swept_again(void **state)
 {
-	scratch_dir(state, "r1");
-	scratch_dir(state, "r1/a");
+	workdir_make(*state, "r1");
+	workdir_make(*state, "r1/a");
 	hook_state = state;
 	hook = add_one_late;
 	expect_gone(state, "r1");
@@ -521,7 +521,7 @@ static void add_always(void **state, const char *name, int flags)
 	if (flags != AT_REMOVEDIR || strcmp(name, "a") != 0)
 		return;
 	late = mem_printf("r1/a/%u", added++);
-	scratch_file(state, late);
+	workdir_fill(*state, late);
 	free(late);
 }
 
@@ -531,9 +531,9 @@ static void must_6_what_keeps_appearing_ends_in_bounded_rounds(void **state)
 	struct error error = { 0 };
 	int r;
 
-	scratch_dir(state, "r1");
-	scratch_dir(state, "r1/a");
-	scratch_file(state, "r1/f");
+	workdir_make(*state, "r1");
+	workdir_make(*state, "r1/a");
+	workdir_fill(*state, "r1/f");
 	added = 0;
 	hook_state = state;
 	hook = add_always;
@@ -542,13 +542,13 @@ static void must_6_what_keeps_appearing_ends_in_bounded_rounds(void **state)
 	assert_int_equal(r, -ENOTEMPTY);
 	assert_non_null(strstr(error.text, "r1/a"));
 	assert_in_range(added, 2, 100);
-	assert_false(scratch_exists(state, "r1/f"));
+	assert_false(workdir_has(*state, "r1/f"));
 }
 
 static void move_out(void **state, const char *name, int flags)
 {
-	char *from CLEANUP(mem_done) = scratch_path(state, "r1/d/d/d");
-	char *to CLEANUP(mem_done) = scratch_path(state, "victim/sub/moved");
+	const char *from = workdir_path(*state, "r1/d/d/d");
+	const char *to = workdir_path(*state, "victim/sub/moved");
 
 	if (flags || strcmp(name, "bottom") != 0)
 		return;
@@ -561,28 +561,28 @@ static void must_1_a_directory_moved_out_does_not_lead_the_walk_out(void **state
 	char *at CLEANUP(mem_done) = mem_dup("r1");
 
 	make_victim(state);
-	scratch_dir(state, "r1");
+	workdir_make(*state, "r1");
 	for (int i = 0; i < 30; i++) {
 		char *deeper = mem_printf("%s/d", at);
 
-		scratch_dir(state, deeper);
+		workdir_make(*state, deeper);
 		free(at);
 		at = deeper;
 	}
 	at = mem_grow(at, strlen(at) + sizeof("/bottom"), 1);
 	strcat(at, "/bottom");
-	scratch_file(state, at);
+	workdir_fill(*state, at);
 	hook_state = state;
 	hook = move_out;
 	expect_gone(state, "r1");
 	assert_null(hook);
 	check_victim(state);
-	assert_true(scratch_exists(state, "victim/sub/moved"));
+	assert_true(workdir_has(*state, "victim/sub/moved"));
 }
 
 static void set_flag(void **state, const char *name, int flag)
 {
-	char *path CLEANUP(mem_done) = scratch_path(state, name);
+	const char *path = workdir_path(*state, name);
 	int fd CLEANUP(fd_done) = open(path, O_RDONLY | O_CLOEXEC);
 	int flags;
 
@@ -606,24 +606,24 @@ static void immutable_and_append_only_are_named_and_passed_by(void **state)
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		const char *tree = workdir_path(*state, "r1");
 		char *clear CLEANUP(mem_done) =
-			mem_printf("chattr -R -f -i -a '%s'; rm -rf '%s/r1'", (const char *)*state,
-				(const char *)*state);
+			mem_printf("chattr -R -f -i -a '%s'; rm -rf '%s'", tree, tree);
 		struct rmtree_report report = { 0 };
 		struct error error = { 0 };
 
-		scratch_dir(state, "r1");
-		scratch_dir(state, "r1/a");
-		scratch_file(state, "r1/a/f");
-		scratch_dir(state, "r1/b");
-		scratch_file(state, "r1/z");
+		workdir_make(*state, "r1");
+		workdir_make(*state, "r1/a");
+		workdir_fill(*state, "r1/a/f");
+		workdir_make(*state, "r1/b");
+		workdir_fill(*state, "r1/z");
 		set_flag(state, cases[i].name, cases[i].flag);
 		assert_int_equal(remove_tree(state, "r1", &report, &error), -EPERM);
 		assert_non_null(strstr(error.text, cases[i].where));
 		assert_non_null(strstr(error.text, cases[i].what));
-		assert_false(scratch_exists(state, "r1/z"));
-		assert_false(scratch_exists(state, "r1/b"));
-		assert_true(scratch_exists(state, "r1/a/f"));
+		assert_false(workdir_has(*state, "r1/z"));
+		assert_false(workdir_has(*state, "r1/b"));
+		assert_true(workdir_has(*state, "r1/a/f"));
 		assert_int_equal(system(clear), 0);
 	}
 }
@@ -638,11 +638,11 @@ static void errors_name_the_path_escaped_and_bounded(void **state)
 	memset(name, '\xff', 255);
 	name[254] = '\n';
 	name[255] = 0;
-	scratch_dir(state, "r1");
+	workdir_make(*state, "r1");
 	for (int i = 0; i < 10; i++) {
 		char *deeper = mem_printf("%s/%s", at, name);
 
-		scratch_dir(state, deeper);
+		workdir_make(*state, deeper);
 		free(at);
 		at = deeper;
 	}
@@ -658,15 +658,15 @@ static void errors_name_the_path_escaped_and_bounded(void **state)
 
 static void the_deadline_ends_it_and_the_rest_stays(void **state)
 {
-	int parent CLEANUP(fd_done) = scratch_open(state);
+	int parent CLEANUP(fd_done) = workdir_open(*state);
 	struct rmtree_report report = { 0 };
 	struct error error = { 0 };
 
-	scratch_dir(state, "r1");
-	scratch_file(state, "r1/f");
+	workdir_make(*state, "r1");
+	workdir_fill(*state, "r1/f");
 	assert_int_equal(rmtree(parent, "r1", clock_boot_ms() - 1, &report, &error), -ETIME);
 	assert_int_equal(error.code, ETIME);
-	assert_true(scratch_exists(state, "r1/f"));
+	assert_true(workdir_has(*state, "r1/f"));
 }
 
 static void wait_a_little(void **state, const char *name, int flags)
@@ -679,14 +679,14 @@ static void wait_a_little(void **state, const char *name, int flags)
 
 static void the_deadline_is_looked_at_on_the_way(void **state)
 {
-	int parent CLEANUP(fd_done) = scratch_open(state);
+	int parent CLEANUP(fd_done) = workdir_open(*state);
 	struct rmtree_report report = { 0 };
 
-	scratch_dir(state, "r1");
+	workdir_make(*state, "r1");
 	for (int i = 0; i < 300; i++) {
 		char *name CLEANUP(mem_done) = mem_printf("r1/%d", i);
 
-		scratch_file(state, name);
+		workdir_fill(*state, name);
 	}
 	hook = wait_a_little;
 	assert_int_equal(rmtree(parent, "r1", deadline_in_ms(100), &report, NULL), -ETIME);
@@ -696,35 +696,35 @@ static void the_deadline_is_looked_at_on_the_way(void **state)
 	expect_gone(state, "r1");
 }
 
-#define scratch_test(f) cmocka_unit_test_setup_teardown(f, scratch_make, hook_done)
+#define workdir_test(f) cmocka_unit_test_setup_teardown(f, workdir_setup, hook_done)
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		scratch_test(a_tree_goes_and_what_it_freed_is_counted),
-		scratch_test(a_single_entry_of_any_kind_goes_without_being_opened),
-		scratch_test(names_that_are_no_entries_are_refused),
-		scratch_test(must_1_a_directory_moved_out_does_not_lead_the_walk_out),
-		scratch_test(must_2_links_are_unlinked_and_never_followed),
-		scratch_test(must_2_a_directory_swapped_for_a_link_leads_nowhere),
-		scratch_test(must_2_a_link_in_the_place_of_the_directory_being_emptied_goes_alone),
-		scratch_test(must_3_no_mount_is_entered_and_the_rest_still_goes),
-		scratch_test(must_3_mounted_files_and_mounted_tops_stay),
-		scratch_test(must_4_hard_links_elsewhere_stay_as_they_were),
-		scratch_test(must_4_closed_directories_open_for_their_unprivileged_owner),
-		scratch_test(what_belongs_to_others_is_named_with_their_uid),
-		scratch_test(must_5_deeper_than_path_max_with_few_descriptors_and_a_small_stack),
-		scratch_test(must_5_deeper_than_the_walk_remembers),
-		scratch_test(must_5_bushes_whose_branches_are_deeper_than_what_is_held_open),
-		scratch_test(must_5_many_entries_in_one_directory),
-		scratch_test(must_6_what_vanishes_meanwhile_is_done),
-		scratch_test(must_6_what_appears_late_is_swept_again),
-		scratch_test(must_6_what_keeps_appearing_ends_in_bounded_rounds),
-		scratch_test(immutable_and_append_only_are_named_and_passed_by),
-		scratch_test(errors_name_the_path_escaped_and_bounded),
-		scratch_test(the_deadline_ends_it_and_the_rest_stays),
-		scratch_test(the_deadline_is_looked_at_on_the_way),
+		workdir_test(a_tree_goes_and_what_it_freed_is_counted),
+		workdir_test(a_single_entry_of_any_kind_goes_without_being_opened),
+		workdir_test(names_that_are_no_entries_are_refused),
+		workdir_test(must_1_a_directory_moved_out_does_not_lead_the_walk_out),
+		workdir_test(must_2_links_are_unlinked_and_never_followed),
+		workdir_test(must_2_a_directory_swapped_for_a_link_leads_nowhere),
+		workdir_test(must_2_a_link_in_the_place_of_the_directory_being_emptied_goes_alone),
+		workdir_test(must_3_no_mount_is_entered_and_the_rest_still_goes),
+		workdir_test(must_3_mounted_files_and_mounted_tops_stay),
+		workdir_test(must_4_hard_links_elsewhere_stay_as_they_were),
+		workdir_test(must_4_closed_directories_open_for_their_unprivileged_owner),
+		workdir_test(what_belongs_to_others_is_named_with_their_uid),
+		workdir_test(must_5_deeper_than_path_max_with_few_descriptors_and_a_small_stack),
+		workdir_test(must_5_deeper_than_the_walk_remembers),
+		workdir_test(must_5_bushes_whose_branches_are_deeper_than_what_is_held_open),
+		workdir_test(must_5_many_entries_in_one_directory),
+		workdir_test(must_6_what_vanishes_meanwhile_is_done),
+		workdir_test(must_6_what_appears_late_is_swept_again),
+		workdir_test(must_6_what_keeps_appearing_ends_in_bounded_rounds),
+		workdir_test(immutable_and_append_only_are_named_and_passed_by),
+		workdir_test(errors_name_the_path_escaped_and_bounded),
+		workdir_test(the_deadline_ends_it_and_the_rest_stays),
+		workdir_test(the_deadline_is_looked_at_on_the_way),
 	};
 
-	return cmocka_run_group_tests_name("rmtree", tests, scratch_own_mounts, NULL);
+	return cmocka_run_group_tests_name("rmtree", tests, workdir_own_mounts, NULL);
 }

@@ -2,7 +2,7 @@
 
 #include "base/clock.h"
 #include "os/trash.h"
-#include "scratch.h"
+#include "workdir.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -34,7 +34,7 @@ int renameat2(int from, const char *name, int to, const char *new_name, unsigned
 static int put(void **state, const char *path, uint64_t dev, uint64_t ino, char **ret_name,
 	struct error *error)
 {
-	int root CLEANUP(fd_done) = scratch_open(state);
+	int root CLEANUP(fd_done) = workdir_open(*state);
 
 	return trash_put(root, path, "r1", 3, dev, ino, ret_name, error);
 }
@@ -47,14 +47,14 @@ static int put_as_found(void **state, const char *path, struct error *error)
 static int purge(void **state, const char *run, int64_t generation, int64_t *bytes_freed,
 	struct error *error)
 {
-	int root CLEANUP(fd_done) = scratch_open(state);
+	int root CLEANUP(fd_done) = workdir_open(*state);
 
 	return trash_purge(root, run, generation, deadline_in_ms(60000), bytes_freed, error);
 }
 
 static struct stat stat_of(void **state, const char *name)
 {
-	char *path CLEANUP(mem_done) = scratch_path(state, name);
+	const char *path = workdir_path(*state, name);
 	struct stat st;
 
 	assert_return_code(lstat(path, &st), errno);
@@ -72,18 +72,18 @@ static int append(void *context, const struct trash_entry *entry)
 
 static void what_is_set_aside_carries_whose_it_was(void **state)
 {
-	int root CLEANUP(fd_done) = scratch_open(state);
+	int root CLEANUP(fd_done) = workdir_open(*state);
 	char *name CLEANUP(mem_done) = NULL;
 	char list[400] = "";
 	struct stat st;
 
-	scratch_dir(state, "r1");
-	scratch_file(state, "r1/f");
+	workdir_make(*state, "r1");
+	workdir_fill(*state, "r1/f");
 	st = stat_of(state, "r1");
 	assert_int_equal(put(state, "r1", st.st_dev, st.st_ino, &name, NULL), 1);
 	assert_string_equal(name, "r1:3:0");
-	assert_false(scratch_exists(state, "r1"));
-	assert_true(scratch_exists(state, ".sbx-trash/r1:3:0/f"));
+	assert_false(workdir_has(*state, "r1"));
+	assert_true(workdir_has(*state, ".sbx-trash/r1:3:0/f"));
 	assert_int_equal(stat_of(state, ".sbx-trash").st_mode, S_IFDIR | 0700);
 	assert_int_equal(put_as_found(state, "r1", NULL), 0);
 	assert_int_equal(trash_each(root, append, list, NULL), 0);
@@ -92,35 +92,35 @@ static void what_is_set_aside_carries_whose_it_was(void **state)
 
 static void several_things_of_one_run_get_their_own_names(void **state)
 {
-	scratch_dir(state, "a");
-	scratch_dir(state, "a/b");
-	scratch_dir(state, "a/b/r1");
-	scratch_file(state, "file");
+	workdir_make(*state, "a");
+	workdir_make(*state, "a/b");
+	workdir_make(*state, "a/b/r1");
+	workdir_fill(*state, "file");
 	assert_int_equal(put_as_found(state, "a/b/r1", NULL), 1);
 	assert_int_equal(put_as_found(state, "file", NULL), 1);
-	assert_true(scratch_exists(state, ".sbx-trash/r1:3:0"));
-	assert_true(scratch_exists(state, ".sbx-trash/r1:3:1"));
-	assert_true(scratch_exists(state, "a/b"));
+	assert_true(workdir_has(*state, ".sbx-trash/r1:3:0"));
+	assert_true(workdir_has(*state, ".sbx-trash/r1:3:1"));
+	assert_true(workdir_has(*state, "a/b"));
 }
 
 static void sockets_are_set_aside_and_symlinks_never(void **state)
 {
-	char *link CLEANUP(mem_done) = scratch_path(state, "link");
-	char *sock CLEANUP(mem_done) = scratch_path(state, "sock");
+	const char *link = workdir_path(*state, "link");
+	const char *sock = workdir_path(*state, "sock");
 	struct error error = { 0 };
 	struct stat st;
 
 	assert_return_code(mknod(sock, S_IFSOCK | 0600, 0), errno);
 	assert_int_equal(put_as_found(state, "sock", NULL), 1);
-	scratch_dir(state, "other");
-	scratch_file(state, "other/f");
+	workdir_make(*state, "other");
+	workdir_fill(*state, "other/f");
 	assert_return_code(symlink("other", link), errno);
 	st = stat_of(state, "link");
 	assert_int_equal(put(state, "link", st.st_dev, st.st_ino, NULL, &error), -ESTALE);
 	assert_non_null(strstr(error.text, "symlink"));
 	assert_int_equal(put_as_found(state, "link", NULL), -ESTALE);
 	assert_int_equal(put_as_found(state, "link/f", NULL), -ELOOP);
-	assert_true(scratch_exists(state, "link"));
+	assert_true(workdir_has(*state, "link"));
 }
 
 static void another_inode_than_given_stays_where_it_is(void **state)
@@ -128,24 +128,24 @@ static void another_inode_than_given_stays_where_it_is(void **state)
 	struct error error = { 0 };
 	struct stat st;
 
-	scratch_dir(state, "r1");
+	workdir_make(*state, "r1");
 	st = stat_of(state, "r1");
 	assert_int_equal(put(state, "r1", st.st_dev, st.st_ino + 1, NULL, &error), -ESTALE);
 	assert_non_null(strstr(error.text, "r1"));
 	assert_int_equal(put(state, "r1", st.st_dev + 1, st.st_ino, NULL, NULL), -ESTALE);
 	assert_int_equal(put(state, "r1", 0, st.st_ino + 1, NULL, NULL), -ESTALE);
-	assert_true(scratch_exists(state, "r1"));
-	assert_false(scratch_exists(state, ".sbx-trash"));
+	assert_true(workdir_has(*state, "r1"));
+	assert_false(workdir_has(*state, ".sbx-trash"));
 }
 
 static void replace_r1(void **state)
 {
-	char *from CLEANUP(mem_done) = scratch_path(state, "r1");
-	char *to CLEANUP(mem_done) = scratch_path(state, "old");
+	const char *from = workdir_path(*state, "r1");
+	const char *to = workdir_path(*state, "old");
 
 	assert_return_code(rename(from, to), errno);
-	scratch_dir(state, "r1");
-	scratch_file(state, "r1/precious");
+	workdir_make(*state, "r1");
+	workdir_fill(*state, "r1/precious");
 }
 
 static void what_won_the_place_in_the_last_moment_is_put_back(void **state)
@@ -153,20 +153,20 @@ static void what_won_the_place_in_the_last_moment_is_put_back(void **state)
 	struct error error = { 0 };
 	struct stat st;
 
-	scratch_dir(state, "r1");
+	workdir_make(*state, "r1");
 	st = stat_of(state, "r1");
 	hook_state = state;
 	hook = replace_r1;
 	assert_int_equal(put(state, "r1", st.st_dev, st.st_ino, NULL, &error), -ESTALE);
 	assert_non_null(strstr(error.text, "put back"));
-	assert_true(scratch_exists(state, "r1/precious"));
-	assert_false(scratch_exists(state, ".sbx-trash/r1:3:0"));
-	assert_true(scratch_exists(state, "old"));
+	assert_true(workdir_has(*state, "r1/precious"));
+	assert_false(workdir_has(*state, ".sbx-trash/r1:3:0"));
+	assert_true(workdir_has(*state, "old"));
 }
 
 static void take_the_place(void **state)
 {
-	scratch_dir(state, "r1");
+	workdir_make(*state, "r1");
 }
 
 static void replace_r1_and_take_its_place(void **state)
@@ -181,30 +181,30 @@ static void what_cannot_be_put_back_stays_where_no_purge_finds_it(void **state)
 	int64_t bytes = 0;
 	struct stat st;
 
-	scratch_dir(state, "r1");
+	workdir_make(*state, "r1");
 	st = stat_of(state, "r1");
 	hook_state = state;
 	hook = replace_r1_and_take_its_place;
 	assert_int_equal(put(state, "r1", st.st_dev, st.st_ino, NULL, &error), -ESTALE);
 	assert_non_null(strstr(error.text, ".sbx-trash/.stray:r1:3:0"));
 	assert_int_equal(purge(state, "r1", 3, &bytes, NULL), 0);
-	assert_true(scratch_exists(state, ".sbx-trash/.stray:r1:3:0/precious"));
+	assert_true(workdir_has(*state, ".sbx-trash/.stray:r1:3:0/precious"));
 }
 
 static void mount_here(void **state, const char *source, const char *name)
 {
-	char *from CLEANUP(mem_done) = scratch_path(state, source);
-	char *to CLEANUP(mem_done) = scratch_path(state, name);
+	const char *from = workdir_path(*state, source);
+	const char *to = workdir_path(*state, name);
 
 	assert_return_code(mount(from, to, NULL, MS_BIND, NULL), errno);
 }
 
 static void mounts_are_not_set_aside(void **state)
 {
-	scratch_dir(state, "other");
-	scratch_dir(state, "other/x");
-	scratch_dir(state, "r1");
-	scratch_file(state, "f");
+	workdir_make(*state, "other");
+	workdir_make(*state, "other/x");
+	workdir_make(*state, "r1");
+	workdir_fill(*state, "f");
 	mount_here(state, "other", "r1");
 	mount_here(state, "other/x", "other/x");
 	assert_int_equal(put_as_found(state, "r1", NULL), -EXDEV);
@@ -216,21 +216,21 @@ static void paths_that_leave_the_root_are_refused(void **state)
 {
 	static const char *const bad[] = { "", "/", "/none", "..", "../r1", "a/../r1", "./r1",
 		"r1/", "a//b", ".sbx-trash", ".sbx-trash/r1:3:0" };
-	int root CLEANUP(fd_done) = scratch_open(state);
+	int root CLEANUP(fd_done) = workdir_open(*state);
 
-	scratch_dir(state, "r1");
-	scratch_dir(state, "a");
+	workdir_make(*state, "r1");
+	workdir_make(*state, "a");
 	for (size_t i = 0; i < ARRAY_SIZE(bad); i++)
 		assert_int_equal(put_as_found(state, bad[i], NULL), -EINVAL);
 	assert_int_equal(trash_put(root, "r1", "../x", 1, 0, 0, NULL, NULL), -EINVAL);
 	assert_int_equal(trash_put(root, "r1", "x", -1, 0, 0, NULL, NULL), -EINVAL);
 	assert_int_equal(put_as_found(state, "none/r1", NULL), 0);
-	assert_true(scratch_exists(state, "r1"));
+	assert_true(workdir_has(*state, "r1"));
 }
 
 static void expect_refused(void **state, const char *word)
 {
-	int root CLEANUP(fd_done) = scratch_open(state);
+	int root CLEANUP(fd_done) = workdir_open(*state);
 	struct error error = { 0 };
 	char list[400] = "";
 	int64_t bytes = 0;
@@ -239,23 +239,23 @@ static void expect_refused(void **state, const char *word)
 	assert_non_null(strstr(error.text, word));
 	assert_int_equal(trash_each(root, append, list, NULL), -EPERM);
 	assert_int_equal(purge(state, "r1", 9, &bytes, NULL), -EPERM);
-	assert_true(scratch_exists(state, "r1"));
+	assert_true(workdir_has(*state, "r1"));
 }
 
 static void a_trash_that_is_not_ours_is_refused(void **state)
 {
-	char *trash CLEANUP(mem_done) = scratch_path(state, ".sbx-trash");
+	const char *trash = workdir_path(*state, ".sbx-trash");
 
-	scratch_dir(state, "r1");
-	scratch_dir(state, "elsewhere");
-	scratch_dir(state, "elsewhere/r1:3:0");
+	workdir_make(*state, "r1");
+	workdir_make(*state, "elsewhere");
+	workdir_make(*state, "elsewhere/r1:3:0");
 	assert_return_code(symlink("elsewhere", trash), errno);
 	expect_refused(state, "link");
 	assert_return_code(unlink(trash), errno);
-	scratch_file(state, ".sbx-trash");
+	workdir_fill(*state, ".sbx-trash");
 	expect_refused(state, "file");
 	assert_return_code(unlink(trash), errno);
-	scratch_dir(state, ".sbx-trash");
+	workdir_make(*state, ".sbx-trash");
 	assert_return_code(chown(trash, SOMEBODY, 0), errno);
 	expect_refused(state, "12345");
 	assert_return_code(chown(trash, 0, 0), errno);
@@ -264,7 +264,7 @@ static void a_trash_that_is_not_ours_is_refused(void **state)
 	assert_return_code(chmod(trash, 0700), errno);
 	mount_here(state, "elsewhere", ".sbx-trash");
 	expect_refused(state, "mount");
-	assert_true(scratch_exists(state, "elsewhere/r1:3:0"));
+	assert_true(workdir_has(*state, "elsewhere/r1:3:0"));
 }
 
 static void only_our_own_names_are_entries(void **state)
@@ -272,25 +272,25 @@ static void only_our_own_names_are_entries(void **state)
 	static const char *const foreign[] = { "r1", "r1:3", "r1:3:0:0", "r1:03:0", "r1:3:00",
 		"r1:+3:0", "r1:-3:0", "r1:3:x", ":3:0", ".r1:3:0", "r1.lock:3:0",
 		"r1:: ", "a b:1:0", "r1:99999999999999999999:0", "\xff:1:0" };
-	int root CLEANUP(fd_done) = scratch_open(state);
+	int root CLEANUP(fd_done) = workdir_open(*state);
 	char list[400] = "";
 	int64_t bytes = 0;
 
 	assert_int_equal(trash_each(root, append, list, NULL), 0);
-	scratch_dir(state, ".sbx-trash");
+	workdir_make(*state, ".sbx-trash");
 	for (size_t i = 0; i < ARRAY_SIZE(foreign); i++) {
 		char *name CLEANUP(mem_done) = mem_printf(".sbx-trash/%s", foreign[i]);
 
-		scratch_dir(state, name);
+		workdir_make(*state, name);
 	}
-	scratch_dir(state, ".sbx-trash/r-2:7:1");
+	workdir_make(*state, ".sbx-trash/r-2:7:1");
 	assert_int_equal(trash_each(root, append, list, NULL), 0);
 	assert_string_equal(list, "r-2:7:1=r-2/7 ");
 	assert_int_equal(purge(state, "r1", INT64_MAX, &bytes, NULL), 0);
 	for (size_t i = 0; i < ARRAY_SIZE(foreign); i++) {
 		char *name CLEANUP(mem_done) = mem_printf(".sbx-trash/%s", foreign[i]);
 
-		assert_true(scratch_exists(state, name));
+		assert_true(workdir_has(*state, name));
 	}
 }
 
@@ -303,12 +303,12 @@ static int stop_at_once(void *context, const struct trash_entry *entry)
 
 static void a_negative_answer_ends_the_iteration(void **state)
 {
-	int root CLEANUP(fd_done) = scratch_open(state);
+	int root CLEANUP(fd_done) = workdir_open(*state);
 	int calls = 0;
 
-	scratch_dir(state, ".sbx-trash");
-	scratch_dir(state, ".sbx-trash/r1:0:0");
-	scratch_dir(state, ".sbx-trash/r1:0:1");
+	workdir_make(*state, ".sbx-trash");
+	workdir_make(*state, ".sbx-trash/r1:0:0");
+	workdir_make(*state, ".sbx-trash/r1:0:1");
 	assert_int_equal(trash_each(root, stop_at_once, &calls, NULL), -ECANCELED);
 	assert_int_equal(calls, 1);
 }
@@ -318,20 +318,20 @@ static void purge_takes_the_run_up_to_its_generation(void **state)
 	int64_t bytes = 1;
 
 	assert_int_equal(purge(state, "r1", 3, &bytes, NULL), 0);
-	scratch_dir(state, ".sbx-trash");
-	scratch_dir(state, ".sbx-trash/r1:2:0");
-	scratch_dir(state, ".sbx-trash/r1:3:0");
-	scratch_file(state, ".sbx-trash/r1:3:0/f");
-	scratch_file(state, ".sbx-trash/r1:3:1");
-	scratch_dir(state, ".sbx-trash/r1:4:0");
-	scratch_dir(state, ".sbx-trash/r10:3:0");
+	workdir_make(*state, ".sbx-trash");
+	workdir_make(*state, ".sbx-trash/r1:2:0");
+	workdir_make(*state, ".sbx-trash/r1:3:0");
+	workdir_fill(*state, ".sbx-trash/r1:3:0/f");
+	workdir_fill(*state, ".sbx-trash/r1:3:1");
+	workdir_make(*state, ".sbx-trash/r1:4:0");
+	workdir_make(*state, ".sbx-trash/r10:3:0");
 	assert_int_equal(purge(state, "r1", 3, &bytes, NULL), 1);
 	assert_int_equal(bytes, 1 + 2 * 8192);
-	assert_false(scratch_exists(state, ".sbx-trash/r1:2:0"));
-	assert_false(scratch_exists(state, ".sbx-trash/r1:3:0"));
-	assert_false(scratch_exists(state, ".sbx-trash/r1:3:1"));
-	assert_true(scratch_exists(state, ".sbx-trash/r1:4:0"));
-	assert_true(scratch_exists(state, ".sbx-trash/r10:3:0"));
+	assert_false(workdir_has(*state, ".sbx-trash/r1:2:0"));
+	assert_false(workdir_has(*state, ".sbx-trash/r1:3:0"));
+	assert_false(workdir_has(*state, ".sbx-trash/r1:3:1"));
+	assert_true(workdir_has(*state, ".sbx-trash/r1:4:0"));
+	assert_true(workdir_has(*state, ".sbx-trash/r10:3:0"));
 	assert_int_equal(purge(state, "r1", 3, &bytes, NULL), 0);
 }
 
@@ -340,45 +340,45 @@ static void purge_goes_on_past_what_cannot_be_deleted(void **state)
 	struct error error = { 0 };
 	int64_t bytes = 0;
 
-	scratch_dir(state, "other");
-	scratch_file(state, "other/f");
-	scratch_dir(state, ".sbx-trash");
+	workdir_make(*state, "other");
+	workdir_fill(*state, "other/f");
+	workdir_make(*state, ".sbx-trash");
 	for (int i = 0; i < 8; i++) {
 		char *name CLEANUP(mem_done) = mem_printf(".sbx-trash/r1:3:%d", i);
 
-		scratch_dir(state, name);
+		workdir_make(*state, name);
 	}
-	scratch_dir(state, ".sbx-trash/r1:3:4/m");
+	workdir_make(*state, ".sbx-trash/r1:3:4/m");
 	mount_here(state, "other", ".sbx-trash/r1:3:4/m");
 	assert_int_equal(purge(state, "r1", 3, &bytes, &error), -EXDEV);
 	assert_non_null(strstr(error.text, "r1:3:4/m"));
 	for (int i = 0; i < 8; i++) {
 		char *name CLEANUP(mem_done) = mem_printf(".sbx-trash/r1:3:%d", i);
 
-		assert_int_equal(scratch_exists(state, name), i == 4);
+		assert_int_equal(workdir_has(*state, name), i == 4);
 	}
-	assert_true(scratch_exists(state, "other/f"));
+	assert_true(workdir_has(*state, "other/f"));
 }
 
-#define scratch_test(f) cmocka_unit_test_setup_teardown(f, scratch_make, scratch_remove)
+#define workdir_test(f) cmocka_unit_test_setup_teardown(f, workdir_setup, workdir_teardown)
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		scratch_test(what_is_set_aside_carries_whose_it_was),
-		scratch_test(several_things_of_one_run_get_their_own_names),
-		scratch_test(sockets_are_set_aside_and_symlinks_never),
-		scratch_test(another_inode_than_given_stays_where_it_is),
-		scratch_test(what_won_the_place_in_the_last_moment_is_put_back),
-		scratch_test(what_cannot_be_put_back_stays_where_no_purge_finds_it),
-		scratch_test(mounts_are_not_set_aside),
-		scratch_test(paths_that_leave_the_root_are_refused),
-		scratch_test(a_trash_that_is_not_ours_is_refused),
-		scratch_test(only_our_own_names_are_entries),
-		scratch_test(a_negative_answer_ends_the_iteration),
-		scratch_test(purge_takes_the_run_up_to_its_generation),
-		scratch_test(purge_goes_on_past_what_cannot_be_deleted),
+		workdir_test(what_is_set_aside_carries_whose_it_was),
+		workdir_test(several_things_of_one_run_get_their_own_names),
+		workdir_test(sockets_are_set_aside_and_symlinks_never),
+		workdir_test(another_inode_than_given_stays_where_it_is),
+		workdir_test(what_won_the_place_in_the_last_moment_is_put_back),
+		workdir_test(what_cannot_be_put_back_stays_where_no_purge_finds_it),
+		workdir_test(mounts_are_not_set_aside),
+		workdir_test(paths_that_leave_the_root_are_refused),
+		workdir_test(a_trash_that_is_not_ours_is_refused),
+		workdir_test(only_our_own_names_are_entries),
+		workdir_test(a_negative_answer_ends_the_iteration),
+		workdir_test(purge_takes_the_run_up_to_its_generation),
+		workdir_test(purge_goes_on_past_what_cannot_be_deleted),
 	};
 
-	return cmocka_run_group_tests_name("trash", tests, scratch_own_mounts, NULL);
+	return cmocka_run_group_tests_name("trash", tests, workdir_own_mounts, NULL);
 }

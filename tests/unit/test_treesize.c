@@ -2,7 +2,7 @@
 
 #include "base/clock.h"
 #include "os/treesize.h"
-#include "scratch.h"
+#include "workdir.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -14,14 +14,14 @@ enum { SOMEBODY = 12345 };
 
 static int measure(void **state, const char *name, int64_t *ret_bytes, struct error *error)
 {
-	int parent CLEANUP(fd_done) = scratch_open(state);
+	int parent CLEANUP(fd_done) = workdir_open(*state);
 
 	return treesize(parent, name, deadline_in_ms(60000), ret_bytes, error);
 }
 
 static int64_t blocks_of(void **state, const char *name)
 {
-	char *path CLEANUP(mem_done) = scratch_path(state, name);
+	const char *path = workdir_path(*state, name);
 	struct stat st;
 
 	assert_return_code(lstat(path, &st), errno);
@@ -30,13 +30,13 @@ static int64_t blocks_of(void **state, const char *name)
 
 static void what_is_allocated_is_added_up(void **state)
 {
-	char *file CLEANUP(mem_done) = scratch_path(state, "r1/a/f");
-	char *same CLEANUP(mem_done) = scratch_path(state, "r1/g");
+	const char *file = workdir_path(*state, "r1/a/f");
+	const char *same = workdir_path(*state, "r1/g");
 	int64_t bytes = -1, expected;
 
-	scratch_dir(state, "r1");
-	scratch_dir(state, "r1/a");
-	scratch_file(state, "r1/a/f");
+	workdir_make(*state, "r1");
+	workdir_make(*state, "r1/a");
+	workdir_fill(*state, "r1/a/f");
 	assert_return_code(link(file, same), errno);
 	expected =
 		blocks_of(state, "r1") + blocks_of(state, "r1/a") + 2 * blocks_of(state, "r1/a/f");
@@ -48,15 +48,15 @@ static void what_is_allocated_is_added_up(void **state)
 
 static void links_and_mounts_are_not_followed(void **state)
 {
-	char *link CLEANUP(mem_done) = scratch_path(state, "r1/link");
-	char *bound CLEANUP(mem_done) = scratch_path(state, "r1/bound");
-	char *big CLEANUP(mem_done) = scratch_path(state, "big");
+	const char *link = workdir_path(*state, "r1/link");
+	const char *bound = workdir_path(*state, "r1/bound");
+	const char *big = workdir_path(*state, "big");
 	int64_t bytes = -1, expected;
 
-	scratch_dir(state, "big");
-	scratch_file(state, "big/f");
-	scratch_dir(state, "r1");
-	scratch_dir(state, "r1/bound");
+	workdir_make(*state, "big");
+	workdir_fill(*state, "big/f");
+	workdir_make(*state, "r1");
+	workdir_make(*state, "r1/bound");
 	expected = blocks_of(state, "r1");
 	assert_return_code(symlink("../big", link), errno);
 	assert_return_code(mount(big, bound, NULL, MS_BIND, NULL), errno);
@@ -67,12 +67,12 @@ static void links_and_mounts_are_not_followed(void **state)
 static void looking_changes_no_access_time(void **state)
 {
 	static const struct timespec old[2] = { { 1000, 0 }, { 2000, 0 } };
-	char *dir CLEANUP(mem_done) = scratch_path(state, "r1");
+	const char *dir = workdir_path(*state, "r1");
 	struct stat st;
 	int64_t bytes;
 
-	scratch_dir(state, "r1");
-	scratch_file(state, "r1/f");
+	workdir_make(*state, "r1");
+	workdir_fill(*state, "r1/f");
 	assert_return_code(utimensat(AT_FDCWD, dir, old, 0), errno);
 	assert_int_equal(measure(state, "r1", &bytes, NULL), 0);
 	assert_return_code(lstat(dir, &st), errno);
@@ -96,15 +96,14 @@ static int measure_as_somebody(int parent)
 
 static void a_part_that_cannot_be_read_is_an_error_and_no_smaller_size(void **state)
 {
-	char *closed CLEANUP(mem_done) = scratch_path(state, "r1/closed");
-	int parent CLEANUP(fd_done) = scratch_open(state);
+	const char *closed = workdir_path(*state, "r1/closed");
+	int parent CLEANUP(fd_done) = workdir_open(*state);
 	int status;
 	pid_t pid;
 
-	assert_return_code(chmod(*state, 0755), errno);
-	scratch_dir(state, "r1");
-	scratch_dir(state, "r1/closed");
-	scratch_dir(state, "r2");
+	workdir_make(*state, "r1");
+	workdir_make(*state, "r1/closed");
+	workdir_make(*state, "r2");
 	assert_return_code(chmod(closed, 0700), errno);
 	pid = fork();
 	if (pid == 0)
@@ -115,26 +114,26 @@ static void a_part_that_cannot_be_read_is_an_error_and_no_smaller_size(void **st
 
 static void a_deadline_and_a_bad_name_are_errors(void **state)
 {
-	int parent CLEANUP(fd_done) = scratch_open(state);
+	int parent CLEANUP(fd_done) = workdir_open(*state);
 	int64_t bytes = 7;
 
-	scratch_dir(state, "r1");
+	workdir_make(*state, "r1");
 	assert_int_equal(treesize(parent, "r1", clock_boot_ms() - 1, &bytes, NULL), -ETIME);
 	assert_int_equal(measure(state, "..", &bytes, NULL), -EINVAL);
 	assert_int_equal(bytes, 7);
 }
 
-#define scratch_test(f) cmocka_unit_test_setup_teardown(f, scratch_make, scratch_remove)
+#define workdir_test(f) cmocka_unit_test_setup_teardown(f, workdir_setup, workdir_teardown)
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		scratch_test(what_is_allocated_is_added_up),
-		scratch_test(links_and_mounts_are_not_followed),
-		scratch_test(looking_changes_no_access_time),
-		scratch_test(a_part_that_cannot_be_read_is_an_error_and_no_smaller_size),
-		scratch_test(a_deadline_and_a_bad_name_are_errors),
+		workdir_test(what_is_allocated_is_added_up),
+		workdir_test(links_and_mounts_are_not_followed),
+		workdir_test(looking_changes_no_access_time),
+		workdir_test(a_part_that_cannot_be_read_is_an_error_and_no_smaller_size),
+		workdir_test(a_deadline_and_a_bad_name_are_errors),
 	};
 
-	return cmocka_run_group_tests_name("treesize", tests, scratch_own_mounts, NULL);
+	return cmocka_run_group_tests_name("treesize", tests, workdir_own_mounts, NULL);
 }

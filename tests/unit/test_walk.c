@@ -2,7 +2,7 @@
 
 #include "base/clock.h"
 #include "os/walk.h"
-#include "scratch.h"
+#include "workdir.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -39,15 +39,15 @@ static void make_chain(void **state, unsigned depth)
 {
 	char *at CLEANUP(mem_done) = mem_dup("top");
 
-	scratch_dir(state, at);
+	workdir_make(*state, at);
 	for (unsigned i = 0; i < depth; i++) {
 		char *one CLEANUP(mem_done) = mem_printf("%s/one", at);
 		char *two CLEANUP(mem_done) = mem_printf("%s/two", at);
 		char *deeper = mem_printf("%s/d", at);
 
-		scratch_file(state, one);
-		scratch_dir(state, deeper);
-		scratch_file(state, two);
+		workdir_fill(*state, one);
+		workdir_make(*state, deeper);
+		workdir_fill(*state, two);
 		free(at);
 		at = deeper;
 	}
@@ -70,7 +70,7 @@ static int walk_down(struct walk *walk, struct walk_entry *entry, unsigned depth
 static void every_entry_comes_once_however_deep(void **state)
 {
 	enum { DEPTH = 50 };
-	int parent CLEANUP(fd_done) = scratch_open(state);
+	int parent CLEANUP(fd_done) = workdir_open(*state);
 	struct walk walk CLEANUP(walk_done) = { 0 };
 	unsigned files = 0, left = 0;
 	struct walk_entry entry;
@@ -98,12 +98,12 @@ static void every_entry_comes_once_however_deep(void **state)
 
 static void again_reads_the_same_directory_from_its_start(void **state)
 {
-	int parent CLEANUP(fd_done) = scratch_open(state);
+	int parent CLEANUP(fd_done) = workdir_open(*state);
 	struct walk walk CLEANUP(walk_done) = { 0 };
 	struct walk_entry entry;
 
-	scratch_dir(state, "top");
-	scratch_file(state, "top/f");
+	workdir_make(*state, "top");
+	workdir_fill(*state, "top/f");
 	walk_begin(&walk, parent, "top");
 	for (int i = 0; i < 3; i++) {
 		assert_int_equal(walk_next(&walk, &entry), WALK_ENTRY);
@@ -119,8 +119,8 @@ static void again_reads_the_same_directory_from_its_start(void **state)
 static void a_parent_that_is_not_the_remembered_one_is_stale(void **state)
 {
 	enum { DEPTH = 40, MOVED = 10 };
-	char *from CLEANUP(mem_done) = NULL, *to CLEANUP(mem_done) = scratch_path(state, "away");
-	int parent CLEANUP(fd_done) = scratch_open(state);
+	const char *from, *to = workdir_path(*state, "away");
+	int parent CLEANUP(fd_done) = workdir_open(*state);
 	struct walk walk CLEANUP(walk_done) = { 0 };
 	struct text path CLEANUP(text_done) = { 0 };
 	struct walk_entry entry;
@@ -132,7 +132,7 @@ static void a_parent_that_is_not_the_remembered_one_is_stale(void **state)
 	text_add(&path, "top");
 	for (int i = 0; i < MOVED; i++)
 		text_add(&path, "/d");
-	from = scratch_path(state, path.data);
+	from = workdir_path(*state, path.data);
 	assert_return_code(rename(from, to), errno);
 	while (step > 0) {
 		if (step == WALK_LEAVE)
@@ -145,12 +145,12 @@ static void a_parent_that_is_not_the_remembered_one_is_stale(void **state)
 
 static void a_directory_removed_under_the_walk_is_at_its_end(void **state)
 {
-	int parent CLEANUP(fd_done) = scratch_open(state);
-	char *top CLEANUP(mem_done) = scratch_path(state, "top");
+	int parent CLEANUP(fd_done) = workdir_open(*state);
+	const char *top = workdir_path(*state, "top");
 	struct walk walk CLEANUP(walk_done) = { 0 };
 	struct walk_entry entry;
 
-	scratch_dir(state, "top");
+	workdir_make(*state, "top");
 	walk_begin(&walk, parent, "top");
 	assert_return_code(rmdir(top), errno);
 	assert_int_equal(walk_next(&walk, &entry), WALK_LEAVE);
@@ -165,9 +165,9 @@ static void beyond_what_is_remembered_the_lower_half_goes_on(void **state)
 	unsigned left = 0;
 	int step = 1;
 
-	scratch_in_memory(state);
-	parent = scratch_open(state);
-	scratch_dir(state, "top");
+	workdir_in_memory(*state);
+	parent = workdir_open(*state);
+	workdir_make(*state, "top");
 	walk_begin(&walk, parent, "top");
 	for (size_t i = 0; i < WALK_DEPTH; i++) {
 		const struct walk_stream *stream = &walk.streams[(walk.depth - 1) % WALK_OPEN];
@@ -190,7 +190,7 @@ static void beyond_what_is_remembered_the_lower_half_goes_on(void **state)
 
 static void paths_for_messages_stay_whole_when_short_and_bounded_when_long(void **state)
 {
-	int parent CLEANUP(fd_done) = scratch_open(state);
+	int parent CLEANUP(fd_done) = workdir_open(*state);
 	struct walk walk CLEANUP(walk_done) = { 0 };
 	char *path CLEANUP(mem_done) = NULL, *bounded CLEANUP(mem_done) = NULL;
 	struct walk_entry entry;
@@ -216,29 +216,29 @@ static void paths_for_messages_stay_whole_when_short_and_bounded_when_long(void 
 
 static void the_deadline_is_an_answer(void **state)
 {
-	int parent CLEANUP(fd_done) = scratch_open(state);
+	int parent CLEANUP(fd_done) = workdir_open(*state);
 	struct walk walk CLEANUP(walk_done) = { 0 };
 	struct walk_entry entry;
 
-	scratch_dir(state, "top");
+	workdir_make(*state, "top");
 	walk_begin(&walk, parent, "top");
 	walk.deadline_ms = clock_boot_ms() - 1;
 	assert_int_equal(walk_next(&walk, &entry), -ETIME);
 }
 
-#define scratch_test(f) cmocka_unit_test_setup_teardown(f, scratch_make, scratch_remove)
+#define workdir_test(f) cmocka_unit_test_setup_teardown(f, workdir_setup, workdir_teardown)
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		scratch_test(every_entry_comes_once_however_deep),
-		scratch_test(again_reads_the_same_directory_from_its_start),
-		scratch_test(a_parent_that_is_not_the_remembered_one_is_stale),
-		scratch_test(a_directory_removed_under_the_walk_is_at_its_end),
-		scratch_test(beyond_what_is_remembered_the_lower_half_goes_on),
-		scratch_test(paths_for_messages_stay_whole_when_short_and_bounded_when_long),
-		scratch_test(the_deadline_is_an_answer),
+		workdir_test(every_entry_comes_once_however_deep),
+		workdir_test(again_reads_the_same_directory_from_its_start),
+		workdir_test(a_parent_that_is_not_the_remembered_one_is_stale),
+		workdir_test(a_directory_removed_under_the_walk_is_at_its_end),
+		workdir_test(beyond_what_is_remembered_the_lower_half_goes_on),
+		workdir_test(paths_for_messages_stay_whole_when_short_and_bounded_when_long),
+		workdir_test(the_deadline_is_an_answer),
 	};
 
-	return cmocka_run_group_tests_name("walk", tests, scratch_own_mounts, NULL);
+	return cmocka_run_group_tests_name("walk", tests, workdir_own_mounts, NULL);
 }
