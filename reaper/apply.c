@@ -35,7 +35,8 @@ struct step {
 	enum failure failure;
 };
 
-/* Teardown order, DESIGN.md section 3. Stopping what is over its deadline is the first part of it.
+/*
+ * Teardown order, DESIGN.md section 3. Stopping what is over its deadline is the first part of it.
  */
 static const struct step steps[] = {
 	{ ACT_STOP, KIND_CONTAINER, FAIL_ENDS },

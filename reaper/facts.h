@@ -17,6 +17,7 @@ bool resource_proven(const struct resource *resource);
 /* Whether something of it is left: itself, its git record, or what was set aside. */
 bool resource_left(const struct resource *resource);
 
-/* Whether policy keeps it on purpose (an unmerged branch), so that its being there is no leftover.
+/*
+ * Whether policy keeps it on purpose (an unmerged branch), so that its being there is no leftover.
  */
 bool resource_kept(const struct resource *resource);

@@ -113,7 +113,8 @@ static bool facts_in_future(const struct question *q)
 	       in_future(q, q->facts->finished_s) || in_future(q, q->facts->first_seen_s);
 }
 
-/* Whether a run with a timestamp in the future has waited long enough to be aged by first_seen_s.
+/*
+ * Whether a run with a timestamp in the future has waited long enough to be aged by first_seen_s.
  */
 static bool clock_waited(const struct question *q)
 {

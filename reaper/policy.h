@@ -23,11 +23,13 @@ struct question {
  */
 struct decision policy_decide(const struct question *question);
 
-/* Whether the decision depends on facts->work: looking into a tree is the one expensive question.
+/*
+ * Whether the decision depends on facts->work: looking into a tree is the one expensive question.
  */
 bool policy_needs_work(const struct question *question);
 
-/* Whether rule 1 to 8 by itself holds, and what it says; for explanations. *ret only when it does.
+/*
+ * Whether rule 1 to 8 by itself holds, and what it says; for explanations. *ret only when it does.
  */
 bool policy_rule(unsigned rule, const struct question *question, struct decision *ret);
 

@@ -81,7 +81,8 @@ static enum exit_code run_exit_code(const struct report *report, const struct ru
 	return run->decision.reason == REASON_UNKNOWN ? EXIT_BLIND : EXIT_DONE;
 }
 
-/* A root or the database that cannot be read hides runs altogether, so nobody sees them undecided.
+/*
+ * A root or the database that cannot be read hides runs altogether, so nobody sees them undecided.
  */
 static bool hides_runs(const struct source *source)
 {

@@ -14,7 +14,8 @@ struct world {
 	void *states[BACKEND_COUNT];
 };
 
-/* Opens every backend; both pointers are borrowed. 0 or -errno; world_close is right in any case.
+/*
+ * Opens every backend; both pointers are borrowed. 0 or -errno; world_close is right in any case.
  */
 int world_open(struct world *ret_world, const struct settings *settings, struct store *store,
 	struct error *error);

@@ -76,7 +76,8 @@ int runs_note_engine_clear(
 int runs_claim(struct store *store, const char *pass, const struct run *run, enum claim goal,
 	int64_t now_s, struct error *error);
 
-/* 1; -EPERM pinned meanwhile, -ESTALE the claim is not ours any more (voided by a pin, a renewal).
+/*
+ * 1; -EPERM pinned meanwhile, -ESTALE the claim is not ours any more (voided by a pin, a renewal).
  */
 int runs_begin(struct store *store, const char *pass, const char *run, enum claim goal,
 	int64_t now_s, struct error *error);

@@ -130,7 +130,8 @@ static int schema_refuse(struct store *store, int code, const char *why, struct 
 	return error_say(error, code, "database '%s': %s", store->path, why);
 }
 
-/* 0 for a fresh one. SQLite takes a few bytes of rubbish for empty, and fills up a cut last page.
+/*
+ * 0 for a fresh one. SQLite takes a few bytes of rubbish for empty, and fills up a cut last page.
  */
 static int schema_version(struct store *store, int *ret_version, struct error *error)
 {

@@ -53,7 +53,8 @@ const struct sql_statement sql_statements[SQL_COUNT] = {
 		"SELECT " RESOURCE_COLUMNS " FROM resource ORDER BY run, id" },
 	[SQL_RESOURCE_OF] = { "read the resources of a run",
 		"SELECT " RESOURCE_COLUMNS " FROM resource WHERE run = ? ORDER BY id" },
-	/* The unique indices, asked: a branch is one within its repository, a volume is no one's.
+	/*
+	 * The unique indices, asked: a branch is one within its repository, a volume is no one's.
 	 */
 	[SQL_RESOURCE_OWNER] = { "look for another owner",
 		"SELECT run FROM resource WHERE kind = ?1 AND locator = ?2 AND run <> ?3"

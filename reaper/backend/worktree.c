@@ -8,10 +8,12 @@
  * MUST 3  Exactly one tree's git record is dropped: one that names it, or names nothing while the
  *         tree's .git names it. Never is a repository pruned.
  * MUST 4  A lock that counts, a mount within, or anything unknown stops the removal before its
- * first change. MUST 5  The record goes after the tree has left its place; both steps are nothing
- * when done. MUST 6  A branch is deleted only when it is the recorded one, stands where it stood
- * when its work was judged, and no other worktree uses it. MUST 7  No program is run, no index or
- * access time written, no working tree shown to the library.
+ *         first change.
+ * MUST 5  The record goes after the tree has left its place; both steps are nothing when done.
+ * MUST 6  A branch is deleted only when it is the recorded one, stands where it stood when its
+ *         work was judged, and no other worktree uses it.
+ * MUST 7  No program is run, no index or access time written, no working tree shown to the
+ *         library.
  */
 #include "base/pathname.h"
 #include "base/text.h"

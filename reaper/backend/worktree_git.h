@@ -80,7 +80,8 @@ int worktree_gits_get(struct worktree_gits *gits, const char *common,
 	git_repository **ret_repository, struct error *error);
 void worktree_gits_done(struct worktree_gits *gits);
 
-/* Which refs an answer counts. Never per-worktree ones (refs/bisect, refs/worktree), notes, stash.
+/*
+ * Which refs an answer counts. Never per-worktree ones (refs/bisect, refs/worktree), notes, stash.
  */
 enum refs_counted {
 	REFS_SURVIVING, /* branches, tags, remote-tracking refs, refs/sbx/salvage */

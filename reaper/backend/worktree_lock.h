@@ -1,4 +1,5 @@
-/* git's lock on a linked worktree (git-worktree(1)): a file `locked` in its record, with a reason.
+/*
+ * git's lock on a linked worktree (git-worktree(1)): a file `locked` in its record, with a reason.
  */
 #pragma once
 

@@ -36,7 +36,8 @@ int candidates_add(
 	struct candidates *candidates, const git_oid *commit, bool contained, bool tracks);
 void candidates_done(struct candidates *candidates);
 
-/* Whether the run's own commits have a file or submodule `name` in `directory` ("" for the tree).
+/*
+ * Whether the run's own commits have a file or submodule `name` in `directory` ("" for the tree).
  */
 bool candidates_track(struct candidates *candidates, const char *directory, const char *name);
 

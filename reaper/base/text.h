@@ -32,7 +32,8 @@ bool utf8_valid(const char *bytes);
 /* Standard base64 with padding; the caller owns the result. */
 char *text_base64(const void *bytes, size_t length);
 
-/* Splits off the next word separated by blanks: returns it, or NULL at the end. Writes into line.
+/*
+ * Splits off the next word separated by blanks: returns it, or NULL at the end. Writes into line.
  */
 char *text_word(char **line);
 

@@ -130,7 +130,8 @@ static int moment_parse_relative(
 	return 0;
 }
 
-/* Two digits at *at within [0, max]; moves past them and past the character after, if it is next.
+/*
+ * Two digits at *at within [0, max]; moves past them and past the character after, if it is next.
  */
 static int digits_take(const char **at, int count, int max, const char *after, int *ret_value)
 {

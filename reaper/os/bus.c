@@ -249,7 +249,8 @@ static int bus_something_changed(sd_bus_message *message, void *context, sd_bus_
 	return 0;
 }
 
-/* Has systemd tell us when the unit changes. Without that we look from time to time all the same.
+/*
+ * Has systemd tell us when the unit changes. Without that we look from time to time all the same.
  */
 static void stopping_subscribe(const struct stopping *stopping, sd_bus_slot **ret_slot)
 {

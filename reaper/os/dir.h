@@ -43,7 +43,8 @@ bool dir_is_name(const char *name);
  */
 int dir_make_passable(int dir);
 
-/* Device and inode of what an absolute path names, a last symlink not followed. 0, -ENOENT, -errno.
+/*
+ * Device and inode of what an absolute path names, a last symlink not followed. 0, -ENOENT, -errno.
  */
 int dir_identity(const char *path, uint64_t *ret_dev, uint64_t *ret_ino, struct error *error);
 

@@ -40,7 +40,8 @@ pid_t proc_leader(pid_t thread);
  */
 bool proc_stat_ended(const struct proc_stat *stat);
 
-/* "BOOTID:STARTTICKS", the token of processes.h, which has room for it; -ESRCH when it has ended.
+/*
+ * "BOOTID:STARTTICKS", the token of processes.h, which has room for it; -ESRCH when it has ended.
  */
 int process_entry_token(int entry, char *ret_token);
 

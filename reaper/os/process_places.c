@@ -158,7 +158,8 @@ static int search_climb(struct search *search, int start, const struct suspect *
 /* One of the magic links of an entry. 0, -ESRCH when it leads nowhere (any more), -errno. */
 static int search_link(struct search *search, int task, const char *link, struct suspect *suspect)
 {
-	/* Following the link is a jump inside the kernel, and O_PATH asks the filesystem nothing.
+	/*
+	 * Following the link is a jump inside the kernel, and O_PATH asks the filesystem nothing.
 	 */
 	int start = openat(task, link, O_PATH | O_DIRECTORY | O_CLOEXEC);
 

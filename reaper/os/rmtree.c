@@ -147,7 +147,8 @@ static void enter(struct removal *removal, const struct walk_entry *entry)
 		(void)fail(removal, -r, "open directory", entry->dir, entry->name);
 }
 
-/* The current directory could not be removed: goes on with the one above, which so cannot either.
+/*
+ * The current directory could not be removed: goes on with the one above, which so cannot either.
  */
 static void give_up(struct removal *removal, int code, const struct walk_entry *entry)
 {

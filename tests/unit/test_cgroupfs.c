@@ -316,7 +316,8 @@ static void we_never_kill_the_group_we_are_in(void **state)
 	assert_int_equal(WEXITSTATUS(status), 0);
 }
 
-/* A process that the old freezer holds stays in state D and does not die, like one on dead disks.
+/*
+ * A process that the old freezer holds stays in state D and does not die, like one on dead disks.
  */
 static const char freezer[] = "/sys/fs/cgroup/freezer";
 

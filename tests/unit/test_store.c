@@ -270,7 +270,8 @@ static void a_truncated_database_is_refused(void **state)
 	}
 }
 
-/* Whatever is broken, the answer is an error or the truth, and verify finds what reads pass over.
+/*
+ * Whatever is broken, the answer is an error or the truth, and verify finds what reads pass over.
  */
 static void a_page_of_rubbish_is_found(void **state)
 {
