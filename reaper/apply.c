@@ -115,7 +115,8 @@ static bool keep_appeared(struct work_item *item)
 	const struct text_list *roots = &item->application->world->settings->roots;
 
 	for (size_t i = 0; i < roots->count && !item->kept_by_hand; i++)
-		item->kept_by_hand = keep_exists(roots->items[i], item->run->id) != TRI_NO;
+		item->kept_by_hand =
+			keep_holds(roots->items[i], item->run->id, clock_wall_s()) != TRI_NO;
 	return item->kept_by_hand;
 }
 

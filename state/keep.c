@@ -102,15 +102,16 @@ int keep_read(
 }
 
 /* A root that cannot be opened (not mounted, say) is no root without a pin. */
-enum tri keep_exists(const char *root_path, const char *run)
+enum tri keep_holds(const char *root_path, const char *run, int64_t now_s)
 {
-	char *name CLEANUP(mem_done) = mem_printf("%s.keep", run);
+	struct arena arena CLEANUP(arena_done) = { 0 };
 	int root CLEANUP(fd_done) = dir_open(root_path, NULL);
-	struct stat stat;
+	struct pin *pin;
+	int r = root < 0 ? root : keep_read(root, run, &arena, &pin, NULL);
 
-	if (root < 0)
+	if (root >= 0 && r == -ENOENT)
+		return TRI_NO;
+	if (r < 0)
 		return TRI_UNKNOWN;
-	if (fstatat(root, name, &stat, AT_SYMLINK_NOFOLLOW) == 0)
-		return TRI_YES;
-	return errno == ENOENT ? TRI_NO : TRI_UNKNOWN;
+	return !pin->until_s || pin->until_s > now_s ? TRI_YES : TRI_NO;
 }

@@ -59,5 +59,5 @@ int keep_write(const char *root_path, const struct pin *pin, struct error *error
 /* 1, 0 gone already, -errno. */
 int keep_remove(const char *root_path, const char *run, struct error *error);
 
-/* Whether <root>/<run>.keep exists at all: yes, no, unknown when it cannot be told. */
-enum tri keep_exists(const char *root_path, const char *run);
+/* Whether <root>/<run>.keep pins: no also when its end has passed, unknown when it cannot be told. */
+enum tri keep_holds(const char *root_path, const char *run, int64_t now_s);

@@ -385,14 +385,22 @@ static void the_mirror_of_a_pin_carries_its_end(void **state)
 	assert_int_equal(pin->until_s, 0);
 }
 
-static void whether_a_pin_exists_is_unknown_where_the_root_cannot_be_seen(void **state)
+static void a_keep_holds_until_its_end_and_unknown_where_it_cannot_be_read(void **state)
 {
+	static const char ends[] = "[pin]\nuntil = @1000\n", rubbish[] = "rubbish";
 	struct workdir *workdir = *state;
 
-	assert_int_equal(keep_exists(workdir->path, "r1"), TRI_NO);
-	assert_int_equal(symlinkat("nowhere", workdir->dir, "r1.keep"), 0);
-	assert_int_equal(keep_exists(workdir->path, "r1"), TRI_YES);
-	assert_int_equal(keep_exists(workdir_path(workdir, "gone"), "r1"), TRI_UNKNOWN);
+	assert_int_equal(keep_holds(workdir->path, "r1", 999), TRI_NO);
+	workdir_write(workdir, "r1.keep", "", 0);
+	assert_int_equal(keep_holds(workdir->path, "r1", 999), TRI_YES);
+	workdir_write(workdir, "r2.keep", ends, strlen(ends));
+	assert_int_equal(keep_holds(workdir->path, "r2", 999), TRI_YES);
+	assert_int_equal(keep_holds(workdir->path, "r2", 1000), TRI_NO);
+	workdir_write(workdir, "r3.keep", rubbish, strlen(rubbish));
+	assert_int_equal(keep_holds(workdir->path, "r3", 999), TRI_UNKNOWN);
+	assert_int_equal(symlinkat("nowhere", workdir->dir, "r4.keep"), 0);
+	assert_int_equal(keep_holds(workdir->path, "r4", 999), TRI_UNKNOWN);
+	assert_int_equal(keep_holds(workdir_path(workdir, "gone"), "r1", 999), TRI_UNKNOWN);
 }
 
 int main(void)
@@ -412,7 +420,7 @@ int main(void)
 		TEST(a_pin_made_by_hand_keeps_whoever_owns_it),
 		TEST(a_pin_that_cannot_be_read_is_not_a_missing_one),
 		TEST(the_mirror_of_a_pin_carries_its_end),
-		TEST(whether_a_pin_exists_is_unknown_where_the_root_cannot_be_seen),
+		TEST(a_keep_holds_until_its_end_and_unknown_where_it_cannot_be_read),
 	};
 
 	return cmocka_run_group_tests_name("marker", tests, NULL, NULL);
