@@ -54,6 +54,18 @@ static bool containers_matter(const struct run *run)
 	return !(row && run->facts.finished_s && row->engine_clear_s >= run->facts.finished_s);
 }
 
+/* A record or a .keep of the run may lie in a root that cannot be read, unless it lies elsewhere. */
+static void derive_lost_records(struct inventory *inventory, struct run *run)
+{
+	for (size_t i = 0; i < inventory->source_count; i++) {
+		const struct source *source = &inventory->sources[i];
+
+		if (source->ok == TRI_NO && text_equal(source->name, "markers") &&
+			(!run->root || text_equal(run->root, source->at)))
+			run_blind(inventory, run, "what is told in", source->at, source->error);
+	}
+}
+
 static void derive_blindness(struct inventory *inventory, struct run *run)
 {
 	const struct source *engine = failed_source(inventory, "containers");
@@ -75,6 +87,7 @@ static void derive_blindness(struct inventory *inventory, struct run *run)
 		run_blind(inventory, run, "containers at", engine->at, engine->error);
 	if (processes && tree)
 		run_blind(inventory, run, "processes in its tree", NULL, processes->error);
+	derive_lost_records(inventory, run);
 }
 
 static void derive_contradictions(struct inventory *inventory, struct run *run)
@@ -89,16 +102,29 @@ static void derive_contradictions(struct inventory *inventory, struct run *run)
 	}
 }
 
+/* Whether it owns something besides what lies in the trash. */
+static bool has_more_than_trash(const struct run *run)
+{
+	for (size_t i = 0; i < run->resource_count; i++)
+		if (run->resources[i].proof & ~(unsigned)PROOF_TRASH &&
+			resource_left(&run->resources[i]))
+			return true;
+	return false;
+}
+
 /*
  * What lies in the trash proves a begun claim, also when the row was lost; but not for a later run
  * of the same name. Generations never repeat and grow with the wall clock (state/runs.h), so a
- * marker made after an entry's generation is a later run's.
+ * marker made after an entry's generation is a later run's. What has no record cannot be told from
+ * a later run's.
  */
 static bool trash_is_of(const struct run *run, const struct resource *trash)
 {
 	if (run->row)
 		return run->row->generation == trash->generation;
-	return !run->marker || run->marker->created_s <= trash->generation;
+	if (run->marker)
+		return run->marker->created_s <= trash->generation;
+	return !has_more_than_trash(run);
 }
 
 static void derive_rest(struct inventory *inventory, struct run *run)

@@ -273,6 +273,7 @@ static void path_probe(void *state, struct resource *resource, struct arena *are
 	const char *root = trash_root_of(settings, resource->locator), *fault;
 
 	resource->present = TRI_UNKNOWN;
+	resource->set_aside = NULL;
 	if (root) {
 		probe_entry(root, resource, arena);
 		return;

@@ -173,6 +173,54 @@ static void trash_proves_a_begun_claim_of_its_own_generation_only(void **state)
 	}
 }
 
+static void old_trash_does_not_claim_what_has_no_record(void **state)
+{
+	const struct resource trash = { .kind = KIND_PATH,
+		.locator = "/r/.sbx-trash/r1:1:0",
+		.set_aside = "/r/.sbx-trash/r1:1:0",
+		.generation = 1,
+		.proof = PROOF_TRASH,
+		.present = TRI_YES };
+	const struct resource container = { .kind = KIND_CONTAINER,
+		.locator = "c0ffee",
+		.proof = PROOF_LABEL,
+		.present = TRI_YES };
+	struct inventory inventory CLEANUP(inventory_done) = { .now_s = NOW };
+	struct run *run = inventory_run(&inventory, "r1");
+
+	(void)state;
+	(void)run_add_resource(&inventory, run, &trash);
+	(void)run_add_resource(&inventory, run, &container);
+	facts_derive(&inventory, run, &settings);
+	assert_int_equal(run->facts.claim, CLAIM_NONE);
+	assert_true(run->facts.proven);
+}
+
+static void a_root_that_cannot_be_read_blinds_what_may_be_told_of_there(void **state)
+{
+	static const struct {
+		const char *sentence, *root;
+		bool blind;
+	} cases[] = {
+		{ "its root is not known", NULL, true },
+		{ "it lies in that root", "/lost", true },
+		{ "it lies in another root", "/r", false },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		struct inventory inventory CLEANUP(inventory_done) = { 0 };
+		struct run *run = run_with_tree(&inventory);
+
+		run->root = cases[i].root;
+		inventory_add_source(&inventory, "markers", "/r", TRI_YES, NULL);
+		inventory_add_source(&inventory, "markers", "/lost", TRI_NO, "not mounted");
+		facts_derive(&inventory, run, &settings);
+		if (run->facts.blind != cases[i].blind)
+			fail_msg("%s: blind %d", cases[i].sentence, run->facts.blind);
+	}
+}
+
 static void a_branch_that_policy_keeps_is_no_leftover(void **state)
 {
 	const struct resource kept = {
@@ -200,6 +248,8 @@ int main(void)
 		cmocka_unit_test(a_contradiction_refuses_and_says_why),
 		cmocka_unit_test(a_lock_counts_only_when_held),
 		cmocka_unit_test(trash_proves_a_begun_claim_of_its_own_generation_only),
+		cmocka_unit_test(old_trash_does_not_claim_what_has_no_record),
+		cmocka_unit_test(a_root_that_cannot_be_read_blinds_what_may_be_told_of_there),
 		cmocka_unit_test(a_branch_that_policy_keeps_is_no_leftover),
 	};
 

@@ -319,6 +319,7 @@ static void a_trash_entry_is_found_as_proven_property_of_its_run(void **state)
 	assert_false(workdir_has(*state, "ws/.sbx-trash/r1:2:0"));
 	probe(&fixture, &resource);
 	assert_int_equal(resource.present, TRI_NO);
+	assert_null(resource.set_aside);
 	path_backend.discover(fixture.state, &filtered, "r1");
 	assert_int_equal(filtered.run_count, 0);
 }
