@@ -104,8 +104,7 @@ struct resource {
 	const char *locator;
 
 	/* told; NULL or 0: not recorded */
-	const char
-		*repo;      /* worktree, branch: absolute path of the owning repository's git
+	const char *repo;   /* worktree, branch: absolute path of the owning repository's git
 			       directory   (the common one: "/srv/git/app/.git", "/srv/git/app.git") */
 	const char *base;   /* worktree: commit id of HEAD at registration */
 	const char *branch; /* worktree: the run's branch, short */
@@ -188,6 +187,7 @@ struct run {
 	const char *id;           /* not always valid: a foreign entry has whatever name it has */
 	const char *root;         /* the root it lies below; NULL: none */
 	const struct record *row; /* NULL: none */
+	bool row_outlived;        /* there is one: of a claim on an earlier run of that name */
 	const struct record *marker; /* NULL: none, or not trusted */
 	const char *marker_path;     /* of a marker that exists, trusted or not; NULL: none */
 	const char *keep_path;       /* of a .keep that exists; NULL: none */

@@ -54,7 +54,8 @@ static bool has_containers(const struct run *run)
 	return false;
 }
 
-/* Notes about one run what a later pass may need to know when it cannot see it any more. */
+/* Notes about one run what a later pass may need to know when it cannot see it any more, and drops
+ * what it need not. */
 static int note_seen(struct store *store, const struct inventory *inventory, const struct run *run,
 	bool engines, struct error *error)
 {
@@ -62,7 +63,9 @@ static int note_seen(struct store *store, const struct inventory *inventory, con
 	bool sighted = run->facts.first_seen_s && run->facts.first_seen_s != inventory->now_s;
 	int r = 0;
 
-	if (ages_by_sight && !sighted && runid_valid(run->id))
+	if (run->row_outlived)
+		r = runs_drop_claimed(store, run->id, error);
+	if (r >= 0 && ages_by_sight && !sighted && runid_valid(run->id))
 		r = runs_note_sighting(store, run->id, inventory->now_s, error);
 	if (r >= 0 && engines && run->row && run->row->registered && run->facts.finished_s &&
 		run->row->engine_clear_s < run->facts.finished_s && !has_containers(run))

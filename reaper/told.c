@@ -114,12 +114,26 @@ static void join_times(
 		later(facts->last_sign_s, later(record->last_sign_s, record->created_s));
 }
 
+/*
+ * A claim on what nobody registered has a row with the marker's times. When the marker is another by
+ * now, a harness used the name again, and the claim does not mean the new run.
+ */
+static void leave_outlived_row(struct run *run)
+{
+	run->row_outlived = run->row && !run->row->registered && run->marker &&
+			    run->marker->created_s != run->row->created_s;
+	if (run->row_outlived)
+		run->row = NULL;
+}
+
 static void join_run(
 	struct inventory *inventory, struct run *run, const struct policy_settings *settings)
 {
-	const struct record *row = run->row && run->row->registered ? run->row : NULL;
+	const struct record *row;
 	struct facts *facts = &run->facts;
 
+	leave_outlived_row(run);
+	row = run->row && run->row->registered ? run->row : NULL;
 	facts->recorded = row || run->marker;
 	facts->claim = run->row ? run->row->claim : CLAIM_NONE;
 	if (run->pin)

@@ -88,6 +88,9 @@ int runs_release(struct store *store, const char *pass, const char *run, struct 
 /* Voids all claims that were not begun; called at the start of a pass, under its lock. 0. */
 int runs_void_claims(struct store *store, struct error *error);
 
+/* Drops a row that a claim made, begun or not; a registered one stays. 1, 0 there was none. */
+int runs_drop_claimed(struct store *store, const char *run, struct error *error);
+
 /*
  * The end of a run, in one transaction with its entry in the history: reaped (row, resources and
  * sighting go, the tombstone remains), or stopped (recorded as failed at now, the claim ends). 0;

@@ -256,6 +256,19 @@ int runs_void_claims(struct store *store, struct error *error)
 	return r < 0 ? r : transaction_commit(&transaction, error);
 }
 
+int runs_drop_claimed(struct store *store, const char *run, struct error *error)
+{
+	struct claiming claiming CLEANUP(claiming_done) = { 0 };
+	int r = claiming_begin(&claiming, store, run, error);
+
+	if (r < 0 || !claiming.found || claiming.row.record.registered)
+		return r;
+	r = run_row_delete(store, run, error);
+	if (r >= 0)
+		r = transaction_commit(&claiming.transaction, error);
+	return r < 0 ? r : 1;
+}
+
 static int delete_of(struct store *store, enum sql sql, const char *run, struct error *error)
 {
 	struct query query CLEANUP(query_done) = query_new(store, sql);

@@ -108,6 +108,33 @@ static void a_marker_alone_is_a_record_with_the_default_tree_and_ttl(void **stat
 	assert_int_equal(run->resources[0].proof, PROOF_MARKER);
 }
 
+/* What a pass does to a run that nobody registered, until it dies. */
+static void begin(struct telling *telling, const char *run)
+{
+	const struct run *found = tell(telling, run);
+
+	assert_int_equal(runs_claim(telling->store, "p1", found, CLAIM_BEGUN_REAP, NOW, NULL), 1);
+	assert_int_equal(runs_begin(telling->store, "p1", run, CLAIM_BEGUN_REAP, NOW, NULL), 1);
+}
+
+static void a_begun_claim_is_not_on_a_later_run_of_that_name(void **state)
+{
+	struct telling telling CLEANUP(telling_done);
+	char *later CLEANUP(mem_done) = mem_printf("[run]\nid = r1\ncreated = @%d\n", NOW + 1);
+
+	telling_start(&telling, state);
+	mark(&telling, "r1", "");
+	begin(&telling, "r1");
+	assert_int_equal(tell(&telling, "r1")->facts.claim, CLAIM_BEGUN_REAP);
+	workdir_write(telling.workdir, "ws/r1.sbx", later, strlen(later));
+	assert_int_equal(tell(&telling, "r1")->facts.claim, CLAIM_NONE);
+	assert_true(tell(&telling, "r1")->row_outlived);
+	assert_null(tell(&telling, "r1")->row);
+	assert_int_equal(runs_drop_claimed(telling.store, "r1", NULL), 1);
+	assert_int_equal(runs_drop_claimed(telling.store, "r1", NULL), 0);
+	assert_false(tell(&telling, "r1")->row_outlived);
+}
+
 static void of_times_the_one_that_keeps_longer_holds(void **state)
 {
 	struct telling telling CLEANUP(telling_done);
@@ -241,6 +268,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(a_row_alone_is_a_record),
 		TEST(a_marker_alone_is_a_record_with_the_default_tree_and_ttl),
+		TEST(a_begun_claim_is_not_on_a_later_run_of_that_name),
 		TEST(of_times_the_one_that_keeps_longer_holds),
 		TEST(an_end_counts_only_when_every_record_says_so),
 		TEST(row_and_marker_must_name_the_same_tree_and_repository),
