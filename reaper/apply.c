@@ -3,6 +3,7 @@
 #include "backend/effects.h"
 #include "base/clock.h"
 #include "base/pathname.h"
+#include "base/text.h"
 #include "facts.h"
 #include "inventory.h"
 #include "os/dir.h"
@@ -303,6 +304,34 @@ static int stop_begun(
 	return r;
 }
 
+static bool run_has_proven(const struct run *run, const struct resource *resource)
+{
+	for (size_t i = 0; i < run->resource_count; i++)
+		if (run->resources[i].kind == resource->kind &&
+			text_equal(run->resources[i].locator, resource->locator))
+			return resource_proven(&run->resources[i]);
+	return false;
+}
+
+/*
+ * MUST 9. A tree that only its place proves is left alone; anything else that is new is a reason to
+ * come back: it may be alive in the tree. The text says what it is; NULL: nothing.
+ */
+static const char *leave_unplanned(struct work_item *item, const struct run *planned)
+{
+	for (size_t i = 0; i < item->run->resource_count; i++) {
+		struct resource *resource = &item->run->resources[i];
+
+		if (!resource_proven(resource) || run_has_proven(planned, resource))
+			continue;
+		if (resource->proof != PROOF_ADOPTED)
+			return arena_printf(&item->seen.arena, "it has a new %s, %s",
+				kind_name(resource->kind), resource->locator);
+		resource->proof = PROOF_NONE;
+	}
+	return NULL;
+}
+
 /* MUST 1: looks again at this run alone. What is unsaved is asked after everything is stopped. */
 static int look_again(struct work_item *item, const struct run *planned, struct error *error)
 {
@@ -363,9 +392,12 @@ static int apply_claimed(
 {
 	const struct application *application = item->application;
 	int r = look_again(item, run, error);
+	const char *unplanned = r < 0 ? NULL : leave_unplanned(item, run);
 
 	if (r < 0)
 		return r;
+	if (unplanned)
+		return keep_changed(item, run, arena, REASON_CHANGED, unplanned, error);
 	if (item->run->decision.verdict != run->decision.verdict)
 		return keep_changed(item, run, arena, REASON_CHANGED, changed_text(item), error);
 	r = runs_begin(application->world->store, application->pass, run->id, goal_of(run),

@@ -10,7 +10,9 @@
  * that cannot be made again goes. MUST 5  A container is verified absent before the tree it may
  * have bound goes; a failed step that the tree's safety rests on ends the run's steps. MUST 6  A
  * .keep that appears between two steps ends the run's steps. MUST 7  Only resources with proof are
- * touched. MUST 8  The row goes last, when a look at the world shows that nothing is left.
+ * touched. MUST 8  The row goes last, when a look at the world shows that nothing is left. MUST 9
+ * Nor is what only the second look took for the run's: it reads the records of this run alone, and
+ * does not see that another's names it.
  */
 #pragma once
 

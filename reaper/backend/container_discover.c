@@ -7,6 +7,8 @@ enum { LABEL_MAX = 200 }; /* a longer value is cut: it is no run identifier eith
 
 static void container_disown(struct container_state *state, const char *id)
 {
+	if (container_disowned(state, id))
+		return;
 	state->disowned =
 		mem_grow(state->disowned, state->disowned_count + 1, sizeof(*state->disowned));
 	state->disowned[state->disowned_count++] = mem_dup(id);
@@ -124,6 +126,8 @@ static void discover_item(struct discovery *discovery, struct engine *engine, en
 	resource_set_span(&seen, run);
 	if (kind == KIND_CONTAINER)
 		own = told_find(discovery, item->id, run->id, &other);
+	/* A look at one run alone does not see what others' records name; the first look did. */
+	other |= container_disowned(discovery->state, item->id);
 	seen.note = other ? "another run's record names it"
 			  : container_unproven(engine, kind, item, &seen, &discovery->arena);
 	if (!seen.note)
