@@ -137,15 +137,17 @@ static bool rule_unknown(const struct question *q, struct decision *ret)
 	return q->facts->proven && q->facts->blind && keep(ret, REASON_UNKNOWN, 0);
 }
 
+/* An end before the beginning is a mistake of whoever told it: the later one counts. */
 static bool rule_finished(const struct question *q, struct decision *ret)
 {
+	int64_t end_s = later(q->facts->finished_s, q->facts->created_s);
 	bool ok = q->facts->outcome == OUTCOME_OK;
 	int64_t keep_s = ok ? q->settings->keep_ok_s : q->settings->keep_failed_s;
 	enum reason reason = ok ? REASON_FINISHED_OK : REASON_FINISHED_FAILED;
 
 	if (!q->facts->recorded || !q->facts->finished_s)
 		return false;
-	if (!age(q, q->facts->finished_s + keep_s, reason, ret) || ret->verdict == VERDICT_KEEP)
+	if (!age(q, end_s + keep_s, reason, ret) || ret->verdict == VERDICT_KEEP)
 		return true;
 	return !q->facts->occupied || keep(ret, REASON_LIVE, 0);
 }

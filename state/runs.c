@@ -134,7 +134,7 @@ int runs_finish(struct store *store, const char *run, enum outcome outcome, int6
 	int64_t now_s, struct error *error)
 {
 	struct change change CLEANUP(change_done) = { 0 };
-	char moment[TIMESPAN_TEXT], *detail CLEANUP(mem_done) = NULL;
+	char moment[TIMESPAN_TEXT], end[TIMESPAN_TEXT], *detail CLEANUP(mem_done) = NULL;
 	int64_t end_s = at_s ? at_s : now_s;
 	int r = change_begin(&change, store, run, error);
 
@@ -144,6 +144,11 @@ int runs_finish(struct store *store, const char *run, enum outcome outcome, int6
 		return r;
 	if (change.row.record.finished_s)
 		return check_end(&change.row.record, outcome, at_s, now_s, error);
+	if (at_s && at_s < change.row.record.created_s)
+		return error_say(error, EEXIST,
+			"run '%s' began at %s, so it did not finish at %s; nothing was changed",
+			run, moment_format(moment, change.row.record.created_s),
+			moment_format(end, at_s));
 	r = run_finish(store, run, outcome, end_s, error);
 	if (r < 0)
 		return r;

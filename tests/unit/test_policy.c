@@ -57,6 +57,10 @@ struct row {
 static const struct row rows[] = {
 	{ "finished well and old enough goes", { 0 }, { 0 }, VERDICT_REAP, REASON_FINISHED_OK, 6,
 		NOW - HOUR + 10 * MINUTE },
+	{ "an end before the beginning counts from the beginning",
+		FACTS(RECORDED, .created_s = NOW - MINUTE, .finished_s = NOW - DAY,
+			.outcome = OUTCOME_OK, .live = TRI_NO),
+		{ 0 }, VERDICT_KEEP, REASON_RETAINED, 6, NOW + 9 * MINUTE },
 	{ "finished well a minute ago stays",
 		FACTS(RECORDED, .finished_s = NOW - MINUTE, .outcome = OUTCOME_OK, .live = TRI_NO),
 		{ 0 }, VERDICT_KEEP, REASON_RETAINED, 6, NOW + 9 * MINUTE },
@@ -324,6 +328,25 @@ static void every_combination_of_facts_decides_as_the_rules_say(void **state)
 		(unsigned long long)reaps);
 }
 
+/* Of finished, active and not on record one is true: `why` prints which. */
+static void no_run_is_finished_and_active_and_unrecorded(void **state)
+{
+	const struct host_facts host = { 0 };
+	const struct facts runs[] = { due, FACTS(ACTIVE, .deadline_s = NOW + HOUR),
+		FACTS(.proven = true), { 0 } };
+	const unsigned holds[] = { 6, 7, 8, 8 };
+	struct decision decision;
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(runs); i++)
+		for (unsigned rule = 6; rule <= POLICY_RULES; rule++)
+			assert_int_equal(
+				policy_rule(rule,
+					&(struct question){ &runs[i], &host, &settings, NOW },
+					&decision),
+				rule == holds[i]);
+}
+
 static void work_is_asked_only_where_it_decides(void **state)
 {
 	struct host_facts host = { 0 };
@@ -380,6 +403,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(each_named_row_holds),
 		cmocka_unit_test(every_combination_of_facts_decides_as_the_rules_say),
+		cmocka_unit_test(no_run_is_finished_and_active_and_unrecorded),
 		cmocka_unit_test(work_is_asked_only_where_it_decides),
 		cmocka_unit_test(discard_takes_unsaved_work_along),
 		cmocka_unit_test(a_plan_is_filtered_first_and_then_cut),

@@ -318,6 +318,8 @@ static void the_end_is_recorded_once(void **state)
 
 	register_all(database(state));
 	assert_int_equal(
+		runs_finish(database(state), "r1", OUTCOME_OK, NOW - 1, NOW + 60, NULL), -EEXIST);
+	assert_int_equal(
 		runs_finish(database(state), "r1", OUTCOME_OK, NOW + 50, NOW + 60, NULL), 1);
 	assert_int_equal(
 		runs_finish(database(state), "r1", OUTCOME_OK, NOW + 50, NOW + 70, NULL), 0);
