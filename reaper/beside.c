@@ -75,14 +75,22 @@ const char *beside_root(const struct settings *settings, const char *run, const 
 {
 	const char *root = NULL;
 
-	for (size_t i = 0; row && !root && i < row->resource_count; i++)
-		if (row->resources[i].kind == KIND_WORKTREE)
-			root = beside_root_of(&settings->roots, row->resources[i].locator);
+	for (size_t i = 0; row && !root && i < row->resource_count; i++) {
+		const struct resource *resource = &row->resources[i];
+
+		if (resource->kind != KIND_WORKTREE)
+			continue;
+		if (beside_root_of(&settings->lost_roots, resource->locator))
+			return NULL;
+		root = beside_root_of(&settings->roots, resource->locator);
+	}
 	if (!root)
 		root = root_with(settings, run, ".sbx");
 	if (!root)
 		root = root_with(settings, run, "");
-	return root || !settings->roots.count ? root : settings->roots.items[0];
+	if (root || !settings->roots.count || settings->lost_roots.count)
+		return root;
+	return settings->roots.items[0];
 }
 
 bool beside_known(const struct settings *settings, const char *run)

@@ -17,7 +17,8 @@ int beside_find_marker(const struct settings *settings, const char *run, struct 
 /*
  * The root that a run's marker and pin belong to: that of its registered worktree, else that of its
  * marker, else one that has a directory of its name, else the first. `row` may be NULL. NULL: there
- * is no root at all. Points into settings.
+ * is no root at all, or it may be one that cannot be opened now: a marker in another one would be
+ * the second of its run. Points into settings.
  */
 const char *beside_root(const struct settings *settings, const char *run, const struct record *row);
 

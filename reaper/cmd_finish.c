@@ -38,6 +38,12 @@ static enum exit_code finish_marker(const struct books *books, const struct endi
 			ending->run, root);
 		return EXIT_ATTENTION;
 	}
+	if (!finished && ending->at_s && ending->at_s < marker->created_s) {
+		notice("the marker of %s in %s says that it began later than that; nothing was "
+		       "changed",
+			ending->run, root);
+		return EXIT_ATTENTION;
+	}
 	if (!finished) {
 		marker->outcome = ending->outcome;
 		marker->finished_s = ending->at_s ? ending->at_s : books->now_s;
@@ -50,7 +56,10 @@ static enum exit_code finish_marker(const struct books *books, const struct endi
 	return EXIT_DONE;
 }
 
-/* Brings the marker in line with the row; one is made where the run has a root and none. */
+/*
+ * Brings the marker in line with the row; one is made where the run has a root and none. 1: its
+ * root cannot be opened now, or there is none.
+ */
 static int marker_follow(const struct books *books, const struct record *row, struct error *error)
 {
 	struct arena arena CLEANUP(arena_done) = { 0 };
@@ -62,7 +71,7 @@ static int marker_follow(const struct books *books, const struct record *row, st
 		return r;
 	if (!marker) {
 		root = beside_root(&books->settings, row->run, row);
-		return root ? beside_write_marker(root, row, NULL, error) : 0;
+		return root ? beside_write_marker(root, row, NULL, error) : 1;
 	}
 	if (marker->finished_s == row->finished_s && marker->outcome == row->outcome)
 		return 0;
@@ -77,12 +86,14 @@ static enum exit_code finish_row(struct books *books, const char *run, bool chan
 	enum exit_code code = books_load(books, run, &inventory);
 	const struct run *found = inventory_find(&inventory, run);
 	struct error error = { 0 };
+	int r;
 
 	if (code != EXIT_DONE || !found || !found->row)
 		return code;
 	ending_print(found->row, changed);
-	if (marker_follow(books, found->row, &error) >= 0)
-		return EXIT_DONE;
+	r = marker_follow(books, found->row, &error);
+	if (r >= 0)
+		return r > 0 ? notice_lost_roots(books) : EXIT_DONE;
 	notice("the end of %s is on record, but not in its marker: %s", run, error.text);
 	return EXIT_ATTENTION;
 }
