@@ -60,6 +60,7 @@ enum exit_code cmd_list(const struct options *options)
 		r = list_plan(options, &session, &inventory, &plan, &error);
 	if (r < 0)
 		return complain(&error, r);
+	report_missing(&inventory, &options->runs, stderr);
 	report = (struct report){
 		.kind = REPORT_PLAN,
 		.inventory = &inventory,

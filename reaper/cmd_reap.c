@@ -11,6 +11,7 @@
 #include "verbs.h"
 
 #include <errno.h>
+#include <poll.h>
 
 /* One pass, while it runs. */
 struct reaping {
@@ -69,12 +70,27 @@ static struct report report_of(const struct reaping *reaping, enum report_kind k
 	};
 }
 
+/* The lock is held meanwhile, so a terminal left alone must not keep every other pass away. */
+enum { ANSWER_WAIT_MS = 2 * 60 * 1000 };
+
+static bool answered_yes(void)
+{
+	struct pollfd input = { .fd = STDIN_FILENO, .events = POLLIN };
+	char *line CLEANUP(mem_done) = NULL;
+	size_t room = 0;
+	int r;
+
+	while ((r = poll(&input, 1, ANSWER_WAIT_MS)) < 0 && errno == EINTR)
+		;
+	if (r == 0)
+		(void)fputs("\nNo answer in two minutes. ", stderr);
+	return r > 0 && getline(&line, &room, stdin) > 0 && (line[0] == 'y' || line[0] == 'Y');
+}
+
 /* Whether a person at a terminal agrees; without one, whoever started us has. */
 static bool confirmed(const struct reaping *reaping)
 {
 	struct report report = report_of(reaping, REPORT_PLAN);
-	char *line CLEANUP(mem_done) = NULL;
-	size_t room = 0;
 	bool yes;
 
 	if (reaping->options->yes || reaping->plan.count == 0)
@@ -83,7 +99,7 @@ static bool confirmed(const struct reaping *reaping)
 		return true;
 	report_table(&report, stderr);
 	(void)fprintf(stderr, "Go on with %zu runs? [y/N] ", reaping->plan.count);
-	yes = getline(&line, &room, stdin) > 0 && (line[0] == 'y' || line[0] == 'Y');
+	yes = answered_yes();
 	if (!yes)
 		(void)fputs("Nothing was changed.\n", stderr);
 	return yes;
@@ -121,6 +137,7 @@ enum exit_code cmd_reap(const struct options *options)
 {
 	struct reaping reaping CLEANUP(reaping_done) = { .options = options, .lock = -EBADF };
 	struct error error = { 0 };
+	int64_t asked_ms;
 	bool due;
 	int r;
 
@@ -133,16 +150,18 @@ enum exit_code cmd_reap(const struct options *options)
 		return complain(&error, r);
 	r = take_lock(&reaping, &error);
 	if (r < 0) {
-		enum exit_code code = complain(&error, r);
-
-		return r == -EBUSY ? EXIT_LOCKED : code;
+		(void)complain(&error, r);
+		return r == -EBUSY ? EXIT_LOCKED : EXIT_STATE;
 	}
 	r = make_plan(&reaping, &error);
 	if (r < 0)
 		return complain(&error, r);
 	due = reaping.plan.count > 0;
+	report_missing(&reaping.inventory, &options->runs, stderr);
+	asked_ms = clock_boot_ms();
 	if (!confirmed(&reaping))
 		return EXIT_DONE;
+	reaping.start_ms += clock_boot_ms() - asked_ms; /* thinking is not part of the pass */
 	signals_hold();
 	r = act(&reaping, &error);
 	return options->exit_code && due ? exit_code_worse(EXIT_DUE, tell(&reaping, r, &error))

@@ -11,6 +11,14 @@ const char *report_state(const struct run *run)
 	return run->facts.finished_s ? "finished" : "active";
 }
 
+void report_missing(const struct inventory *inventory, const struct text_list *only, FILE *file)
+{
+	for (size_t i = 0; i < only->count; i++)
+		if (!inventory_find(inventory, only->items[i]))
+			(void)fprintf(
+				file, "sbx-reap: nothing is known of run %s\n", only->items[i]);
+}
+
 bool reason_needs_person(enum reason reason)
 {
 	switch (reason) {
@@ -82,12 +90,14 @@ static enum exit_code run_exit_code(const struct report *report, const struct ru
 }
 
 /*
- * A root or the database that cannot be read hides runs altogether, so nobody sees them undecided.
+ * A root, the database or an engine that cannot be read hides runs altogether, so nobody sees them
+ * undecided.
  */
 static bool hides_runs(const struct source *source)
 {
 	return source->ok == TRI_NO &&
-	       (text_equal(source->name, "markers") || text_equal(source->name, "store"));
+	       (text_equal(source->name, "markers") || text_equal(source->name, "store") ||
+		       text_equal(source->name, "containers"));
 }
 
 enum exit_code report_exit_code(const struct report *report)

@@ -23,6 +23,9 @@ struct report_totals {
 };
 struct report_totals report_count(const struct report *report);
 
+/* Says which of the runs that --run names are none that anything is known of: a typing error? */
+void report_missing(const struct inventory *inventory, const struct text_list *only, FILE *file);
+
 /* "active" "finished" "claimed" "unregistered". */
 const char *report_state(const struct run *run);
 
