@@ -46,12 +46,17 @@ static void check_say(struct check *check, enum level level, const char *what, c
 		check->code = exit_code_worse(check->code, EXIT_ATTENTION);
 }
 
+static void check_say_why(const struct error *error)
+{
+	(void)printf("                  %s\n", error->text);
+}
+
 /* An error's text is escaped already, so that a second time would double the backslashes. */
 static void check_say_error(
 	struct check *check, enum level level, const char *what, const struct error *error)
 {
 	check_say(check, level, what, "");
-	(void)printf("                  %s\n", error->text);
+	check_say_why(error);
 }
 
 static bool check_settings(struct check *check, const struct options *options)
@@ -136,13 +141,14 @@ struct file_count {
 	size_t good, bad;
 };
 
-static int file_counted(
-	struct file_count *count, const char *what, int r, const struct error *error)
+static int file_counted(struct file_count *count, const char *what, const char *path, int r,
+	const struct error *error)
 {
 	if (r == -ENOENT)
 		return 0;
 	if (r < 0) {
-		check_say_error(count->check, LEVEL_BAD, what, error);
+		check_say(count->check, LEVEL_BAD, what, path);
+		check_say_why(error);
 		count->bad++;
 	} else {
 		count->good++;
@@ -155,6 +161,7 @@ static int check_marker(void *context, int root, const char *root_path, const ch
 {
 	struct file_count *count = context;
 	struct arena arena CLEANUP(arena_done) = { 0 };
+	char *path CLEANUP(mem_done) = mem_printf("%s/%s.sbx", root_path, run);
 	struct record *marker;
 	struct error error = { 0 };
 	int r = runid_check(run, &error);
@@ -162,21 +169,21 @@ static int check_marker(void *context, int root, const char *root_path, const ch
 	if (r == 0)
 		r = marker_read(root, root_path, run, &count->check->books.settings, &arena,
 			&marker, &error);
-	return file_counted(count, "marker", r, &error);
+	return file_counted(count, "marker", path, r, &error);
 }
 
 /* A beside_entry. */
 static int check_pin(void *context, int root, const char *root_path, const char *run)
 {
 	struct arena arena CLEANUP(arena_done) = { 0 };
+	char *path CLEANUP(mem_done) = mem_printf("%s/%s.keep", root_path, run);
 	struct pin *pin;
 	struct error error = { 0 };
 	int r = runid_check(run, &error);
 
-	(void)root_path;
 	if (r == 0)
 		r = keep_read(root, run, &arena, &pin, &error);
-	return file_counted(context, "pin", r, &error);
+	return file_counted(context, "pin", path, r, &error);
 }
 
 static void check_files_of(

@@ -7,6 +7,7 @@
 #include "base/timespan.h"
 #include "complain.h"
 #include "inventory.h"
+#include "notice.h"
 #include "policy.h"
 #include "report.h"
 #include "session.h"
@@ -51,7 +52,7 @@ static int each_history(const struct look *look,
 
 static void print_line(const char *name, const char *value)
 {
-	char *shown CLEANUP(mem_done) = text_escape(value);
+	char *shown CLEANUP(mem_done) = text_escape_prose(value);
 
 	(void)printf("  %-12s%s\n", name, shown);
 }
@@ -115,7 +116,8 @@ static void print_resources(const struct look *look)
 	for (size_t i = 0; i < look->run->resource_count; i++) {
 		const struct resource *resource = &look->run->resources[i];
 		char *locator CLEANUP(mem_done) = text_escape(resource->locator);
-		char *note CLEANUP(mem_done) = resource->note ? text_escape(resource->note) : NULL;
+		char *note CLEANUP(mem_done) =
+			resource->note ? text_escape_prose(resource->note) : NULL;
 
 		if (i == 0)
 			(void)puts("resources");
@@ -153,28 +155,29 @@ static void print_sources(const struct look *look)
 {
 	for (size_t i = 0; i < look->inventory.source_count; i++) {
 		const struct source *source = &look->inventory.sources[i];
-		char *error CLEANUP(mem_done) = NULL;
+		char *error CLEANUP(mem_done) = NULL, *at CLEANUP(mem_done) = NULL;
 
 		if (source->ok != TRI_NO)
 			continue;
-		error = text_escape(source->error ? source->error : "no reason given");
-		(void)printf(
-			"not seen: %s %s: %s\n", source->name, source->at ? source->at : "", error);
+		at = text_escape(source->at ? source->at : "this host");
+		error = text_escape_prose(source->error ? source->error : "no reason given");
+		(void)printf("not seen: %s at %s: %s\n", source->name, at, error);
 	}
 }
 
 static void print_history(void *context, const struct history_entry *entry)
 {
 	char moment[TIMESPAN_TEXT];
-	char *detail CLEANUP(mem_done) = entry->detail ? text_escape(entry->detail) : NULL;
+	char *detail CLEANUP(mem_done) = entry->detail ? text_escape_prose(entry->detail) : NULL;
+	char *resource CLEANUP(mem_done) = entry->resource ? text_escape(entry->resource) : NULL;
 	bool *begun = context;
 
 	if (!*begun)
 		(void)puts("history");
 	*begun = true;
-	(void)printf("  %s %s%s%s%s%s\n", moment_format(moment, entry->at_s), entry->action,
-		entry->reason ? " " : "", entry->reason ? entry->reason : "", detail ? ": " : "",
-		detail ? detail : "");
+	(void)printf("  %s %s%s%s%s%s%s%s\n", moment_format(moment, entry->at_s), entry->action,
+		entry->reason ? " " : "", entry->reason ? entry->reason : "", resource ? " " : "",
+		resource ? resource : "", detail ? ": " : "", detail ? detail : "");
 }
 
 static int why_text(const struct look *look, struct error *error)
@@ -274,12 +277,17 @@ static bool nothing_known(const struct run *run)
 			       !run->keep_path && !run->pin);
 }
 
-static enum exit_code tell_unknown(struct look *look, const char *id, struct error *error)
+static enum exit_code tell_unknown(
+	struct look *look, const struct options *options, struct error *error)
 {
+	const char *id = options->run;
 	bool begun = false;
 	int r = 0;
 
-	(void)fprintf(stderr, "sbx-reap: nothing is known of run %s now\n", id);
+	notice("nothing is known of run %s now%s", id,
+		options->json ? "; 'log RUN --json' has what was done with it" : "");
+	if (options->json)
+		return EXIT_ATTENTION;
 	look->run = inventory_run(&look->inventory, id);
 	r = each_history(look, print_history, &begun, error);
 	return r < 0 ? complain(error, r) : EXIT_ATTENTION;
@@ -298,7 +306,7 @@ enum exit_code cmd_why(const struct options *options)
 		return complain(&error, r);
 	look.run = inventory_find(&look.inventory, options->run);
 	if (nothing_known(look.run))
-		return tell_unknown(&look, options->run, &error);
+		return tell_unknown(&look, options, &error);
 	r = options->json ? why_json(&look, &error) : why_text(&look, &error);
 	return r < 0 ? complain(&error, r) : EXIT_DONE;
 }

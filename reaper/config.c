@@ -210,8 +210,10 @@ static int file_open_and_read(const char *path, const char *shown, char **ret_by
 	if (dir < 0)
 		return dir;
 	r = file_read(dir, pathname_last(real), INI_FILE_MAX, ret_bytes, ret_length, &stat, error);
-	if (r < 0)
+	if (r < 0) {
+		error_prefix(error, "settings %s", shown);
 		return r;
+	}
 	return file_check_writers(shown, &stat, error);
 }
 

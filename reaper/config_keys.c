@@ -96,7 +96,7 @@ static int take_span(
 		return key_prefix(key, r, error);
 	if (span < key->min || span > key->max) {
 		right = mem_printf("it must lie between %s and %s",
-			timespan_format(least, key->min / second),
+			in_ms ? "1ms" : timespan_format(least, key->min),
 			timespan_format(most, key->max / second));
 		return value_refuse(key, value, right, error);
 	}

@@ -122,6 +122,16 @@ static void print_row(const struct report *report, char *const cells[COLUMNS],
 	}
 }
 
+/* What is longer than a column may be moves only the rest of its own row. */
+static size_t wider(size_t width, size_t length)
+{
+	enum { COLUMN_MAX = 40 };
+
+	if (length > COLUMN_MAX)
+		length = COLUMN_MAX;
+	return length > width ? length : width;
+}
+
 static void print_rows(
 	const struct report *report, const struct row *rows, size_t count, FILE *file)
 {
@@ -131,8 +141,7 @@ static void print_rows(
 	for (size_t i = 0; i < COLUMNS; i++) {
 		widths[i] = strlen(headings[i]);
 		for (size_t j = 0; j < count; j++)
-			if (strlen(rows[j].cells[i]) > widths[i])
-				widths[i] = strlen(rows[j].cells[i]);
+			widths[i] = wider(widths[i], strlen(rows[j].cells[i]));
 		heads[i] = mem_dup(headings[i]);
 	}
 	print_row(report, heads, widths, file);
@@ -151,7 +160,7 @@ static void print_words(const struct row *rows, size_t count, FILE *file)
 				    : run->fault                          ? run->fault
 				    : run->decision.reason == REASON_LIVE ? run->live_note
 									  : run->work_note;
-		char *shown_words CLEANUP(mem_done) = words ? text_escape(words) : NULL;
+		char *shown_words CLEANUP(mem_done) = words ? text_escape_prose(words) : NULL;
 
 		if (words)
 			(void)fprintf(file, "%s: %s\n", rows[i].cells[RUN], shown_words);
@@ -179,13 +188,14 @@ static void print_blindness(const struct report *report, FILE *file)
 {
 	for (size_t i = 0; i < report->inventory->source_count; i++) {
 		const struct source *source = &report->inventory->sources[i];
-		char *error CLEANUP(mem_done) = NULL;
+		char *error CLEANUP(mem_done) = NULL, *at CLEANUP(mem_done) = NULL;
 
 		if (source->ok != TRI_NO)
 			continue;
-		error = text_escape(source->error ? source->error : "no reason given");
-		(void)fprintf(file, "not seen: %s%s%s: %s\n", source->name,
-			source->at ? " at " : "", source->at ? source->at : "", error);
+		at = source->at ? text_escape(source->at) : NULL;
+		error = text_escape_prose(source->error ? source->error : "no reason given");
+		(void)fprintf(file, "not seen: %s%s%s: %s\n", source->name, at ? " at " : "",
+			at ? at : "", error);
 	}
 }
 

@@ -174,7 +174,7 @@ const char *verb_guess(const char *name)
 	for (size_t i = 1; i < ARRAY_SIZE(verbs); i++) {
 		size_t distance = word_distance(name, verbs[i].name);
 
-		if (distance < nearest && distance < strlen(verbs[i].name)) {
+		if (distance < nearest && 2 * distance < strlen(verbs[i].name)) {
 			nearest = distance;
 			guess = verbs[i].name;
 		}

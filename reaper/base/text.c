@@ -107,7 +107,6 @@ static bool utf8_harmless(const char *bytes, size_t length)
 		uint32_t first, last;
 	} harmful[] = {
 		{ 0x00, 0x1f },
-		{ '\\', '\\' },
 		{ 0x7f, 0x9f },
 		{ 0x200b, 0x200f },
 		{ 0x2028, 0x202e },
@@ -122,14 +121,14 @@ static bool utf8_harmless(const char *bytes, size_t length)
 	return true;
 }
 
-void text_add_escaped(struct text *text, const char *bytes)
+static void add_escaped(struct text *text, const char *bytes, bool backslashes)
 {
 	text_reserve(text, 0);
 	text->data[text->length] = 0;
 	while (*bytes) {
 		size_t length = utf8_length(bytes);
 
-		if (length && utf8_harmless(bytes, length)) {
+		if (length && utf8_harmless(bytes, length) && !(backslashes && *bytes == '\\')) {
 			text_add_n(text, bytes, length);
 			bytes += length;
 			continue;
@@ -137,6 +136,19 @@ void text_add_escaped(struct text *text, const char *bytes)
 		for (length = length ? length : 1; length > 0; length--)
 			text_addf(text, "\\x%02x", (unsigned char)*bytes++);
 	}
+}
+
+void text_add_escaped(struct text *text, const char *bytes)
+{
+	add_escaped(text, bytes, true);
+}
+
+char *text_escape_prose(const char *bytes)
+{
+	struct text text = { 0 };
+
+	add_escaped(&text, bytes, false);
+	return text.data;
 }
 
 char *text_escape(const char *bytes)

@@ -25,6 +25,12 @@ void text_add_escaped(struct text *text, const char *bytes);
 /* The same in a new string that the caller owns. */
 char *text_escape(const char *bytes);
 
+/*
+ * The same, but a backslash stays: for sentences whose parts may be escaped already, as an error's
+ * are. Harmless as well, only not unique.
+ */
+char *text_escape_prose(const char *bytes);
+
 /* The length in bytes of the UTF-8 character at bytes (1..4), or 0 when it is not one. */
 size_t utf8_length(const char *bytes);
 bool utf8_valid(const char *bytes);

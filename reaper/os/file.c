@@ -51,7 +51,7 @@ static int file_open(int dir, const char *name, struct stat *ret_stat, struct er
 /* The size that stat tells is not asked: a file may grow while it is read. */
 static int file_fill(int fd, size_t max, struct text *text, const char *name, struct error *error)
 {
-	char chunk[4096];
+	char chunk[4096], *shown CLEANUP(mem_done) = NULL;
 
 	text_add_n(text, "", 0);
 	while (text->length <= max) {
@@ -65,7 +65,8 @@ static int file_fill(int fd, size_t max, struct text *text, const char *name, st
 			return 0;
 		text_add_n(text, chunk, (size_t)n);
 	}
-	return file_refuse(error, EFBIG, name, "is larger than such a file may be");
+	shown = text_escape(name);
+	return error_say(error, EFBIG, "'%.200s' is larger than %zu bytes", shown, max);
 }
 
 int file_read(int dir, const char *name, size_t max, char **ret_bytes, size_t *ret_length,

@@ -148,6 +148,7 @@ static void a_misspelt_verb_is_guessed(void **state)
 	bad("lst", "is 'list' meant?");
 	bad("unpinn r1", "is 'unpin' meant?");
 	bad("regsiter r1", "is 'register' meant?");
+	assert_null(verb_guess("foo")); /* not 'log' */
 	assert_null(verb_guess("frobnicate"));
 	assert_null(verb_guess("a-very-long-word-indeed"));
 }
