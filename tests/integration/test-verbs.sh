@@ -127,6 +127,9 @@ renewing_and_finishing() {
 	check "in the marker too" marker_has r3 "outcome = failed"
 	check "the same end again is success" got_and_says 0 "already: failed" finish r3 --failed
 	check "another end is refused and changes nothing" changes_nothing got 1 finish r3 --ok
+	got 0 register r3b --created -2h
+	check "an end before the beginning is refused and changes nothing" \
+		changes_nothing got_and_says 1 "began at" finish r3b --ok --at -3h
 	check "what is finished is not renewed" changes_nothing got 1 renew r3
 	check "what is finished is not registered" changes_nothing got 1 register r3 --pid $$
 	check "history has it all but heartbeats" same "registered renewed finished" "$(entries r3)"
@@ -138,6 +141,9 @@ markers_alone() {
 		changes_nothing got_and_says 1 "marker alone" renew m1
 	check "renew --ttl rewrites the marker" got_and_says 0 "(2h)" renew m1 --ttl 2h
 	check "finish rewrites the marker" got 0 finish m1 --ok --at 2026-01-02T05:00:00Z
+	printf '[run]\nid = m2\ncreated = 2026-01-02T03:04:05Z\n' >"$root/m2.sbx"
+	check "an end before the beginning is refused here too" \
+		changes_nothing got_and_says 1 "began later" finish m2 --ok --at 2026-01-02T03:00:00Z
 	check "with the time given" marker_has m1 "finished = 2026-01-02T05:00:00Z"
 	check "no row is made by that" same "" "$(entries m1)"
 	check "the same end again is success" \
@@ -210,6 +216,64 @@ reads_without_privilege() {
 		same "$before" "$(find "$world" -printf '%P %y\n' | sort)"
 }
 
+# A second root, and the first one's disk is away: a marker must not be made in the other one.
+losing_a_root() {
+	mkdir "$world/other"
+	settings "$world/two.ini" "[workspaces]
+root = $world/other"
+	add_worktree r8
+	config=$world/two.ini got 0 register r8
+	mv "$root" "$root.away"
+	config=$world/two.ini check "an end is recorded when the root is away, and that is said" \
+		got_and_says 69 "root $root cannot be opened" finish r8 --ok
+	config=$world/two.ini check "a pin too, with success: its row holds" got 0 pin r8
+	check "nothing is written into another root" same "" "$(ls "$world/other")"
+	mv "$root.away" "$root"
+	config=$world/two.ini check "the same call again completes the marker" \
+		got_and_says 0 "already: ok" finish r8 --ok
+	check "in its own root" marker_has r8 "outcome = ok"
+	config=$world/two.ini got 0 unpin r8
+	config=$world/two.ini got 0 forget r8
+}
+
+hostile_names() {
+	local long odd
+	long=$(printf 'a%.0s' {1..200}) odd=$'odd\e[31m\nname\xff'
+	mkdir "$root/$long" "$root/$odd"
+	touch "$root/$odd.sbx"
+	reap list >"$world/list" || true
+	check "no byte of a name reaches the terminal" exits 1 grep -qP '[^\n\x20-\x7e]' "$world/list"
+	check "it is escaped once" grep -qF "'odd\x1b[31m\x0aname\xff' is no run identifier" "$world/list"
+	check "a long name does not push the other rows aside" \
+		test "$(grep '^r1 ' "$world/list" | wc -c)" -lt 140
+	check "in JSON the exact bytes stand beside" same "$(printf %s "$odd" | base64)" \
+		"$(reap list --json | jq -r '.runs[] | .run_b64 // empty')"
+	check "check says which file is bad" got_and_says 1 "$root/odd.x1b.*sbx$" check
+	rm -r "$root/$long" "$root/$odd" "$root/$odd.sbx"
+}
+
+# Asks on a terminal, with this input.
+on_terminal() { # input, arguments
+	script -qec "$SBX_REAP --config $world/reap.ini ${*:2}" /dev/null <<<"$1"
+}
+
+asking() {
+	add_worktree r9
+	got 0 register r9 --created -3h --ttl 1h
+	got 0 finish r9 --ok --at -2h
+	check "'no' on a terminal is success and changes nothing" \
+		changes_nothing says "Nothing was changed" "$(on_terminal n --run r9)"
+	check "--run of what nobody knows is told" got_and_says 0 "nothing is known of run r99" -n --run r99
+	check "--yes does not ask" says "reaped +finished_ok" "$(on_terminal '' --yes --run r9)"
+	check "why of a run that is gone shows its history" got_and_says 1 "reaped finished_ok" why r9
+	check "but no text where JSON was asked for" \
+		same "" "$(reap why r9 --json 2>/dev/null || true)"
+	mkdir "$world/reap.db.lock.d"
+	mv "$world/reap.db.lock" "$world/lock" && mv "$world/reap.db.lock.d" "$world/reap.db.lock"
+	check "a lock that is no file is bad state" got_and_says 65 "reap.db.lock" --run r9
+	rmdir "$world/reap.db.lock"
+}
+
 register_with_closed_streams() { reap register closed 0<&- 1>&- 2>&-; }
 
 closed_streams() {
@@ -226,7 +290,7 @@ all_at_once() {
 	for i in "${pids[@]}"; do
 		wait "$i" || cat "$world"/many*.err
 	done
-	same 10 "$(reap log --json | jq '[.entries[] | select(.run | startswith("many"))] | length')"
+	same 10 "$(reap log --json | jq '[.entries[] | select(.run // "" | startswith("many"))] | length')"
 }
 
 # Somebody holds the database for longer than anybody waits.
@@ -273,6 +337,9 @@ forgetting
 pinning
 pinning_without_a_mirror
 reading
+losing_a_root
+hostile_names
+asking
 closed_streams
 check "ten harnesses can register at once" all_at_once
 locked_database
