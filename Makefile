@@ -125,7 +125,7 @@ install:
 
 # Leaves the state (/var/lib/sbx), the workspaces, and settings that somebody changed.
 uninstall:
-	[ -n "$(DESTDIR)" ] || [ ! -d /run/systemd/system ] || \
+	[ -n "$(DESTDIR)" ] || [ ! -d /run/systemd/system ] || [ ! -e $(unitdir)/sbx-reap.timer ] || \
 		systemctl disable --now sbx-reap.timer
 	rm -f $(addprefix $(DESTDIR),$(INSTALLED))
 	! cmp -s units/reap.ini $(SETTINGS) || rm -f $(SETTINGS)
