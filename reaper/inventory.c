@@ -16,13 +16,27 @@
 /* How long measuring one tree may take; a tree that is not measured by then has no size. */
 enum { SIZE_LIMIT_MS = 60 * 1000 };
 
+/* What was seen before must not outlive a new look: a backend may find nothing to say any more. */
+static void forget_seen(struct resource *resource)
+{
+	resource->present = TRI_UNKNOWN;
+	resource->alive = TRI_UNKNOWN;
+	resource->contradicts = false;
+	resource->note = NULL;
+	resource->record = NULL;
+	resource->lock = LOCK_NONE;
+	resource->set_aside = NULL;
+}
+
 static void probe_resource(
 	struct inventory *inventory, const struct world *world, struct resource *resource)
 {
 	const struct backend *backend = backend_of(resource->kind);
 
-	if (backend && resource_proven(resource))
-		backend->probe(world_state(world, backend), resource, &inventory->arena);
+	if (!backend || !resource_proven(resource))
+		return;
+	forget_seen(resource);
+	backend->probe(world_state(world, backend), resource, &inventory->arena);
 }
 
 void inventory_probe(struct inventory *inventory, const struct world *world, struct run *run)
