@@ -4,6 +4,7 @@
 #include "books.h"
 #include "complain.h"
 #include "notice.h"
+#include "os/lock.h"
 #include "state/marker.h"
 #include "state/runs.h"
 #include "verbs.h"
@@ -102,11 +103,29 @@ static enum exit_code forget_resource(struct books *books, const struct options 
 	return EXIT_DONE;
 }
 
+/*
+ * Under the lock of a pass a begun claim is a dead pass's, which must not stand in the way of the
+ * one way out of `refused`. While a pass is on, what it takes apart cannot be forgotten.
+ */
+static enum exit_code end_dead_claim(const struct books *books, const char *run, int *ret_lock)
+{
+	char *path CLEANUP(mem_done) = mem_printf("%s.lock", books->settings.database);
+	struct error error = { 0 };
+
+	*ret_lock = lock_take(path, books->now_s, NULL);
+	if (*ret_lock < 0 || runs_end_claim(books->store, run, &error) >= 0)
+		return EXIT_DONE;
+	return complain(&error, error.code);
+}
+
 enum exit_code cmd_forget(const struct options *options)
 {
 	struct books books CLEANUP(books_done) = { 0 };
+	int lock CLEANUP(fd_done) = -EBADF;
 	enum exit_code code = books_open(options, STORE_WRITE, &books);
 
+	if (code == EXIT_DONE)
+		code = end_dead_claim(&books, options->run, &lock);
 	if (code != EXIT_DONE)
 		return code;
 	return options->resource_locator ? forget_resource(&books, options)

@@ -88,6 +88,12 @@ int runs_release(struct store *store, const char *pass, const char *run, struct 
 /* Voids all claims that were not begun; called at the start of a pass, under its lock. 0. */
 int runs_void_claims(struct store *store, struct error *error);
 
+/*
+ * Ends a claim, begun or not; a row that a claim made stays until the next pass opens. The caller
+ * holds the pass lock, so that no pass works on the run. 0.
+ */
+int runs_end_claim(struct store *store, const char *run, struct error *error);
+
 /* Drops a row that a claim made, begun or not; a registered one stays. 1, 0 there was none. */
 int runs_drop_claimed(struct store *store, const char *run, struct error *error);
 

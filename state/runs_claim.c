@@ -256,6 +256,16 @@ int runs_void_claims(struct store *store, struct error *error)
 	return r < 0 ? r : transaction_commit(&transaction, error);
 }
 
+int runs_end_claim(struct store *store, const char *run, struct error *error)
+{
+	struct query query CLEANUP(query_done) = query_new(store, SQL_CLAIM_DROP);
+	int r;
+
+	query_text(&query, run);
+	r = query_run(&query, error);
+	return r < 0 ? r : 0;
+}
+
 int runs_drop_claimed(struct store *store, const char *run, struct error *error)
 {
 	struct claiming claiming CLEANUP(claiming_done) = { 0 };

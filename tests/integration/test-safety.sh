@@ -40,6 +40,25 @@ check "a .keep whose end has passed stops nothing" same 'reap finished_failed re
 check "the tree is gone" test ! -e "$(tree kept)"
 rm -f "$root/kept.keep"
 
+# ------------------------------------------------------------- refused in the middle of its removal
+
+ended stuck
+killed_pass renameat2
+mv "$(tree stuck)" "$world/elsewhere"
+mkdir "$(tree stuck)"
+echo 'not the run'"'"'s' >"$(tree stuck)/file"
+check "another tree in the place of a half removed one is refused" same 'keep refused null' \
+	"$(of_run stuck)"
+exec 9<>"$world/reap.db.lock"
+flock --exclusive 9
+check "it cannot be forgotten while a pass is on" exits 1 reap forget stuck
+exec 9>&-
+check "forget is the way out" exits 0 reap forget stuck
+check "and removes nothing" test -e "$(tree stuck)/file"
+check "what it leaves is foreign" same 'keep foreign null' "$(of_run stuck)"
+rm -r "$(tree stuck)" "$world/elsewhere"
+git -C "$repo" worktree prune
+
 # --------------------------------------------------------------------------------- names used again
 
 add_worktree again
