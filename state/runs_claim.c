@@ -127,7 +127,8 @@ static int claiming_match(struct claiming *claiming, struct store *store, const 
 	const char *difference;
 	int r;
 
-	if (!run->row) {
+	/* The opening of a pass voids rows that a claim made and that are claimed no more. */
+	if (!run->row || (!run->row->registered && !claiming->found)) {
 		if (claiming->found)
 			return stale(run->id, "was registered", error);
 		r = add_unregistered(store, run, now_s, error);

@@ -135,6 +135,23 @@ static void a_begun_claim_is_not_on_a_later_run_of_that_name(void **state)
 	assert_false(tell(&telling, "r1")->row_outlived);
 }
 
+/* The pass reads the row that the last one left, and then voids it. */
+static void a_voided_row_of_a_run_that_nobody_registered_does_not_stop_its_claim(void **state)
+{
+	struct telling telling CLEANUP(telling_done);
+	const struct run *run;
+
+	telling_start(&telling, state);
+	mark(&telling, "r1", "");
+	assert_int_equal(
+		runs_claim(telling.store, "p1", tell(&telling, "r1"), CLAIM_BEGUN_REAP, NOW, NULL),
+		1);
+	run = tell(&telling, "r1");
+	assert_non_null(run->row);
+	assert_int_equal(runs_void_claims(telling.store, NULL), 0);
+	assert_int_equal(runs_claim(telling.store, "p2", run, CLAIM_BEGUN_REAP, NOW + 1, NULL), 1);
+}
+
 static void of_times_the_one_that_keeps_longer_holds(void **state)
 {
 	struct telling telling CLEANUP(telling_done);
@@ -269,6 +286,7 @@ int main(void)
 		TEST(a_row_alone_is_a_record),
 		TEST(a_marker_alone_is_a_record_with_the_default_tree_and_ttl),
 		TEST(a_begun_claim_is_not_on_a_later_run_of_that_name),
+		TEST(a_voided_row_of_a_run_that_nobody_registered_does_not_stop_its_claim),
 		TEST(of_times_the_one_that_keeps_longer_holds),
 		TEST(an_end_counts_only_when_every_record_says_so),
 		TEST(row_and_marker_must_name_the_same_tree_and_repository),
