@@ -30,7 +30,7 @@ killed_pass() { # system call
 		"$SBX_REAP" --config "${config:-$world/reap.ini}" </dev/null; } >/dev/null 2>&1 || true
 }
 
-world_new
+world_new ""
 
 # ----------------------------------------------------------------------------- pins that have ended
 
@@ -105,7 +105,8 @@ rm "$root/other.sbx"
 
 # -------------------------------------------------------------------------- what lies in the trash
 
-mkdir -m 700 -p "$root/.sbx-trash"
+mkdir -p "$root/.sbx-trash"
+chmod 700 "$root/.sbx-trash"
 mkdir -p "$root/.sbx-trash/lost:1700000000:0/src"
 check "trash without any record goes, and is reported so" same 'reap resumed reaped' \
 	"$(of_run lost)"
