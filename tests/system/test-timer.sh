@@ -37,7 +37,9 @@ make_world() {
 	git config --global user.name test
 	git config --global user.email test@localhost
 	git init --quiet /srv/git/seed
-	git -C /srv/git/seed commit --quiet --allow-empty --message first
+	echo /scratch/ >/srv/git/seed/.gitignore
+	git -C /srv/git/seed add .gitignore
+	git -C /srv/git/seed commit --quiet --message first
 	git clone --quiet --bare /srv/git/seed "$repo"
 }
 
@@ -46,15 +48,37 @@ make_run() { # run, when it began, more arguments of register
 	sbx-reap register "$1" --repo "$repo" --created "$2" --ttl 2h "${@:3}" >/dev/null
 }
 
+# The agents work as nobody, in trees and directories of their own: the unit's capabilities are needed.
+agent() { # unit, tree
+	systemd-run --quiet --uid=nobody --slice=sbx.slice --working-directory="$root/$2" --unit="$1" \
+		sleep 1000
+}
+
+expired_run() { # run, more arguments of register
+	make_run "$1" -30h "${@:2}"
+	mkdir "$root/$1/scratch"
+	echo secret >"$root/$1/scratch/file"
+	mkdir -m 1777 "$root/$1/scratch/sticky"
+	touch "$root/$1/scratch/sticky/file"
+	chown -R nobody "$root/$1"
+	chmod 500 "$root/$1/scratch"
+}
+
 make_runs() {
-	systemd-run --quiet --slice=sbx.slice --unit=leak.service sleep 1000
-	make_run expired -30h --cgroup /sbx.slice/leak.service
+	expired_run expired --cgroup /sbx.slice/leak.service
+	agent leak.service expired
 	sbx-reap finish expired --failed --at -29h >/dev/null
-	make_run pinned -30h
+	expired_run pinned
 	sbx-reap finish pinned --failed --at -29h >/dev/null
 	sbx-reap pin pinned --by ada --for 2d >/dev/null
-	systemd-run --quiet --slice=sbx.slice --unit=agent.service sleep 1000
+	expired_run occupied
+	sbx-reap finish occupied --failed --at -29h >/dev/null
+	agent stranger.service occupied
+	make_run overdue -3h
+	agent overdue.service overdue
+	sbx-reap register overdue --pid "$(systemctl show --property MainPID --value overdue.service)" >/dev/null
 	make_run working -10m --cgroup /sbx.slice/agent.service
+	agent agent.service working
 }
 
 # The timer as it is, but with a first elapse that a test can wait for.
@@ -99,6 +123,11 @@ inside() {
 	check "the expired run is gone" goes expired
 	check "what it left running is gone, too" test ! -e /sys/fs/cgroup/sbx.slice/leak.service
 	check "the pinned run stays" stays pinned
+	check "a run in whose tree a process works that is not its own stays" stays occupied
+	check "and that process works on" systemctl is-active --quiet stranger.service
+	check "the overdue run's process is stopped, wherever it runs" \
+		bash -c '! systemctl is-active --quiet overdue.service'
+	check "its tree stays" stays overdue
 	check "the run at work stays" stays working
 	check "and works on" systemctl is-active --quiet agent.service
 	check "the journal has the pass" \
