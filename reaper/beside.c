@@ -1,8 +1,8 @@
 #include "beside.h"
-#include "base/pathname.h"
 #include "base/text.h"
 #include "os/dir.h"
 #include "state/marker.h"
+#include "text_list.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -49,14 +49,6 @@ int beside_write_marker(const char *root_path, const struct record *row,
 	return marker_write(root_path, &written, error);
 }
 
-const char *beside_root_of(const struct text_list *roots, const char *path)
-{
-	for (size_t i = 0; i < roots->count; i++)
-		if (pathname_below(path, roots->items[i]))
-			return roots->items[i];
-	return NULL;
-}
-
 /* The first root that has an entry "<run><ending>", of whatever type, or NULL. */
 static const char *root_with(const struct settings *settings, const char *run, const char *ending)
 {
@@ -80,9 +72,9 @@ const char *beside_root(const struct settings *settings, const char *run, const 
 
 		if (resource->kind != KIND_WORKTREE)
 			continue;
-		if (beside_root_of(&settings->lost_roots, resource->locator))
+		if (text_list_above(&settings->lost_roots, resource->locator))
 			return NULL;
-		root = beside_root_of(&settings->roots, resource->locator);
+		root = text_list_above(&settings->roots, resource->locator);
 	}
 	if (!root)
 		root = root_with(settings, run, ".sbx");

@@ -29,9 +29,6 @@ const char *beside_root(const struct settings *settings, const char *run, const 
 int beside_write_marker(const char *root_path, const struct record *row,
 	const struct record *marker, struct error *error);
 
-/* The root that the path lies below, or NULL. Points into the list. */
-const char *beside_root_of(const struct text_list *roots, const char *path);
-
 /* Whether anything of that name stands in a root: a marker, or the workspace itself. */
 bool beside_known(const struct settings *settings, const char *run);
 

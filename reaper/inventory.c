@@ -9,6 +9,7 @@
 #include "os/treesize.h"
 #include "policy.h"
 #include "state/passes.h"
+#include "text_list.h"
 #include "told.h"
 
 #include <errno.h>
@@ -47,12 +48,12 @@ void inventory_probe(struct inventory *inventory, const struct world *world, str
 
 static const char *root_of(const struct settings *settings, const struct run *run)
 {
-	for (size_t i = 0; i < run->resource_count; i++)
-		for (size_t j = 0; j < settings->roots.count; j++)
-			if (run->resources[i].kind == KIND_WORKTREE &&
-				pathname_below(run->resources[i].locator, settings->roots.items[j]))
-				return settings->roots.items[j];
-	return NULL;
+	const char *root = NULL;
+
+	for (size_t i = 0; i < run->resource_count && !root; i++)
+		if (run->resources[i].kind == KIND_WORKTREE)
+			root = text_list_above(&settings->roots, run->resources[i].locator);
+	return root;
 }
 
 static void see(struct inventory *inventory, const struct world *world, const char *only)
@@ -62,14 +63,6 @@ static void see(struct inventory *inventory, const struct world *world, const ch
 			backends[i]->discover(world->states[i], inventory, only);
 	for (size_t i = 0; i < inventory->run_count; i++)
 		inventory_probe(inventory, world, inventory->runs[i]);
-}
-
-static bool listed(const struct text_list *list, const char *id)
-{
-	for (size_t i = 0; list && i < list->count; i++)
-		if (text_equal(list->items[i], id))
-			return true;
-	return false;
 }
 
 /* The worse of two: what cannot be told is worst, then what is unsaved. */
@@ -128,7 +121,7 @@ static void decide(struct inventory *inventory, const struct world *world, struc
 	};
 
 	facts_derive(inventory, run, world->settings);
-	run->facts.requested = listed(request->early, run->id);
+	run->facts.requested = request->early && text_list_has(request->early, run->id);
 	run->facts.work = has_tree(run) ? WORK_UNKNOWN : WORK_NONE;
 	if (text_equal(request->explain, run->id) ||
 		(request->work == WORK_WHERE_IT_DECIDES && policy_needs_work(&question)))

@@ -1,7 +1,7 @@
 #include "plan.h"
 
-#include "base/text.h"
 #include "policy.h"
+#include "text_list.h"
 
 static int compare_moments(int64_t a, int64_t b)
 {
@@ -19,12 +19,7 @@ static int work_order(const void *a, const void *b)
 
 static bool selected(const struct plan_wish *wish, const struct run *run)
 {
-	if (wish->only->count == 0)
-		return true;
-	for (size_t i = 0; i < wish->only->count; i++)
-		if (text_equal(wish->only->items[i], run->id))
-			return true;
-	return false;
+	return wish->only->count == 0 || text_list_has(wish->only, run->id);
 }
 
 void plan_make(struct plan *ret_plan, struct inventory *inventory, const struct plan_wish *wish)

@@ -5,6 +5,7 @@
 #include "beside.h"
 #include "os/cgroupfs.h"
 #include "os/dir.h"
+#include "text_list.h"
 
 #include <errno.h>
 
@@ -101,7 +102,7 @@ static int worktree_choose(struct registration *registration, const struct optio
 	/* Beside a row without a worktree a marker says <root>/<run> only because it must. */
 	if (!recorded && !row)
 		recorded = recorded_find(marker, KIND_WORKTREE, NULL);
-	if (options->worktree && !beside_root_of(&settings->roots, options->worktree))
+	if (options->worktree && !text_list_above(&settings->roots, options->worktree))
 		return outside("worktree", options->worktree,
 			"lies below no [workspaces] root, so it could never be removed", error);
 	*ret_path = options->worktree ? options->worktree : recorded ? recorded->locator : NULL;
@@ -151,8 +152,8 @@ static int add_paths(struct registration *registration, const struct options *op
 	for (size_t i = 0; i < options->paths.count; i++) {
 		const char *path = options->paths.items[i];
 
-		if (!beside_root_of(&settings->path_roots, path) &&
-			!beside_root_of(&settings->roots, path))
+		if (!text_list_above(&settings->path_roots, path) &&
+			!text_list_above(&settings->roots, path))
 			return outside("path", path,
 				"lies below no [workspaces] path_root or root, so it could never "
 				"be removed",

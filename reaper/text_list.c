@@ -1,5 +1,7 @@
 #include "text_list.h"
 
+#include "base/pathname.h"
+
 void text_list_add(struct text_list *list, const char *text)
 {
 	list->items = mem_grow(list->items, list->count + 1, sizeof(*list->items));
@@ -18,6 +20,20 @@ bool text_list_has(const struct text_list *list, const char *text)
 		if (text_equal(list->items[i], text))
 			return true;
 	return false;
+}
+
+const char *text_list_above(const struct text_list *directories, const char *path)
+{
+	const char *best = NULL;
+
+	for (size_t i = 0; i < directories->count; i++) {
+		const char *directory = directories->items[i];
+
+		if (pathname_below(path, directory) &&
+			(!best || strlen(directory) > strlen(best)))
+			best = directory;
+	}
+	return best;
 }
 
 void text_list_done(struct text_list *list)

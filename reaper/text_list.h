@@ -12,4 +12,8 @@ void text_list_add(struct text_list *list, const char *text);
 void text_list_add_new(struct text_list *list, const char *text);
 
 bool text_list_has(const struct text_list *list, const char *text);
+
+/* The innermost of these directories that the path lies strictly below, or NULL. */
+const char *text_list_above(const struct text_list *directories, const char *path);
+
 void text_list_done(struct text_list *list);

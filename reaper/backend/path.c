@@ -9,6 +9,7 @@
 #include "os/dir.h"
 #include "os/mounts.h"
 #include "os/trash.h"
+#include "text_list.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -32,23 +33,13 @@ static void path_close(void *state)
 	free(state);
 }
 
-static const char *list_root_of(const struct text_list *roots, const char *path, const char *best)
-{
-	for (size_t i = 0; i < roots->count; i++) {
-		const char *root = roots->items[i];
-
-		if (pathname_below(path, root) && (!best || strlen(root) > strlen(best)))
-			best = root;
-	}
-	return best;
-}
-
 /* The innermost root that the path lies strictly below, or NULL. */
 static const char *root_of(const struct settings *settings, const char *path)
 {
-	const char *root = list_root_of(&settings->path_roots, path, NULL);
+	const char *a = text_list_above(&settings->path_roots, path);
+	const char *b = text_list_above(&settings->roots, path);
 
-	return list_root_of(&settings->roots, path, root);
+	return !a || (b && strlen(b) > strlen(a)) ? b : a;
 }
 
 /* What in the list the path is, or contains: that would go with it. */
@@ -140,11 +131,6 @@ static int path_look(const char *root, const char *path, struct stat *ret_stat, 
 		return error_say(
 			error, EINVAL, "path %.300s is a symlink: name what it points to", shown);
 	return 0;
-}
-
-static bool list_has_below(const struct text_list *roots, const char *path)
-{
-	return list_root_of(roots, path, NULL) != NULL;
 }
 
 static int path_identify(
@@ -279,7 +265,7 @@ static void path_probe(void *state, struct resource *resource, struct arena *are
 		return;
 	}
 	fault = path_fault(settings, resource->locator, arena, &root);
-	if (fault && list_has_below(&settings->lost_roots, resource->locator)) {
+	if (fault && text_list_above(&settings->lost_roots, resource->locator)) {
 		resource->note = "its root could not be opened";
 	} else if (fault) {
 		contradict(resource, fault);

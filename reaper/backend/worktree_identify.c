@@ -4,6 +4,7 @@
 #include "base/text.h"
 #include "os/dir.h"
 #include "os/trash.h"
+#include "text_list.h"
 #include "worktree_git.h"
 #include "worktree_record.h"
 #include "worktree_sight.h"
@@ -58,9 +59,10 @@ static int PRINTF_LIKE(3, 4)
 
 static int identify_place(const struct identity *identity, int *ret_tree, struct error *error)
 {
-	const char *locator = identity->resource->locator, *below = NULL;
+	const char *locator = identity->resource->locator;
 	char *clean CLEANUP(mem_done) = pathname_clean(locator, NULL);
-	const char *root = root_of(&identity->settings->roots, locator, &below);
+	const char *root = text_list_above(&identity->settings->roots, locator);
+	const char *below = root ? pathname_below(locator, root) : NULL;
 	int dir CLEANUP(fd_done) = -EBADF;
 	int tree;
 

@@ -5,6 +5,7 @@
 #include "base/text.h"
 #include "os/dir.h"
 #include "os/trash.h"
+#include "text_list.h"
 #include "worktree_lock.h"
 
 #include <errno.h>
@@ -18,16 +19,6 @@ struct look {
 	struct sight *sight;
 	struct worktree_pointer pointer;
 };
-
-const char *root_of(const struct text_list *roots, const char *path, const char **ret_below)
-{
-	for (size_t i = 0; i < roots->count; i++) {
-		*ret_below = pathname_below(path, roots->items[i]);
-		if (*ret_below)
-			return roots->items[i];
-	}
-	return NULL;
-}
 
 /* The first thing that is unknown or contradicts is the one to tell. */
 static void look_unknown(struct look *look, const char *note)
@@ -49,16 +40,17 @@ static bool look_root(struct look *look)
 {
 	struct sight *sight = look->sight;
 	struct error error = { 0 };
-	const char *below;
+	const char *locator = look->resource->locator;
 
-	sight->root = root_of(&look->settings->roots, look->resource->locator, &sight->below);
+	sight->root = text_list_above(&look->settings->roots, locator);
 	if (!sight->root) {
-		if (root_of(&look->settings->lost_roots, look->resource->locator, &below))
+		if (text_list_above(&look->settings->lost_roots, locator))
 			look_unknown(look, "its root cannot be opened");
 		else
 			look_contradicts(look, "it lies outside every configured root");
 		return false;
 	}
+	sight->below = pathname_below(locator, sight->root);
 	if (text_equal(sight->below, TRASH_NAME) || text_starts(sight->below, TRASH_NAME "/")) {
 		look_contradicts(look, "it lies in the trash of its root");
 		return false;

@@ -37,6 +37,3 @@ struct sight {
 void sight_look(const struct settings *settings, const struct resource *resource,
 	struct arena *arena, struct sight *ret_sight);
 void sight_done(struct sight *sight);
-
-/* The root below which a path lies, and the part below it; NULL when there is none. */
-const char *root_of(const struct text_list *roots, const char *path, const char **ret_below);
