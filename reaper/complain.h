@@ -6,5 +6,5 @@
 #include "base/error.h"
 #include "exit_code.h"
 
-/* Writes "sbx-reap: <text>" to standard error and answers what that errno means as an exit code. */
+/* A notice() with the text of the error; answers what that errno means as an exit code. */
 enum exit_code complain(const struct error *error, int code);
