@@ -54,7 +54,7 @@ enum exit_code books_load(struct books *books, const char *run, struct inventory
 	return complain(&error, error.code);
 }
 
-enum exit_code notice_lost_roots(const struct books *books)
+enum exit_code books_notice_lost_roots(const struct books *books)
 {
 	const struct text_list *lost = &books->settings.lost_roots;
 

@@ -33,4 +33,4 @@ enum exit_code books_load(struct books *books, const char *run, struct inventory
 
 /* Names each root that cannot be seen, as the reason why an answer may lack something. EXIT_BLIND
  * when there is one, else EXIT_DONE. */
-enum exit_code notice_lost_roots(const struct books *books);
+enum exit_code books_notice_lost_roots(const struct books *books);

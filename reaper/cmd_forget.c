@@ -26,7 +26,7 @@ static enum exit_code forget_all(struct books *books, const char *run)
 		return EXIT_ATTENTION;
 	}
 	(void)printf("%s %s\n", run, row || markers ? "is forgotten" : "was not on record");
-	return notice_lost_roots(books);
+	return books_notice_lost_roots(books);
 }
 
 /* Takes the resource out of a record in memory. Whether it was there. */

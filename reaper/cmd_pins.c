@@ -194,7 +194,7 @@ static enum exit_code pins_gather(struct books *books, struct pin_list *list)
 		notice("%s", unread.text);
 		code = EXIT_BLIND;
 	}
-	return exit_code_worse(code, notice_lost_roots(books));
+	return exit_code_worse(code, books_notice_lost_roots(books));
 }
 
 enum exit_code cmd_pins(const struct options *options)

@@ -24,5 +24,5 @@ enum exit_code cmd_unpin(const struct options *options)
 		return EXIT_ATTENTION;
 	}
 	(void)printf("%s %s\n", options->run, dropped || files ? "is unpinned" : "was not pinned");
-	return notice_lost_roots(&books);
+	return books_notice_lost_roots(&books);
 }

@@ -86,7 +86,7 @@ void settings_done(struct settings *settings)
 	*settings = (struct settings){ 0 };
 }
 
-void draft_done(struct draft *draft)
+void config_draft_done(struct draft *draft)
 {
 	settings_done(&draft->settings);
 	for (size_t i = 0; i < draft->root_count; i++) {
@@ -234,7 +234,7 @@ static int draft_read(struct draft *draft, const char *path, struct error *error
 
 int config_load(const char *path, struct settings *ret_settings, struct error *error)
 {
-	struct draft draft CLEANUP(draft_done) = { 0 };
+	struct draft draft CLEANUP(config_draft_done) = { 0 };
 	struct text_list files CLEANUP(text_list_done) = { 0 };
 	int r = config_files(path, &files, error);
 

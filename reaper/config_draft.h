@@ -24,7 +24,7 @@ struct draft {
 	uint64_t given; /* keys that this file has set, by their place in the table */
 };
 
-void draft_done(struct draft *draft);
+void config_draft_done(struct draft *draft);
 
 /* config_keys.c: takes one "key = value". 0, or -EINVAL with what would be right. An ini_entry. */
 int config_key_take(void *context, const char *section, const char *name, const char *value,
