@@ -30,8 +30,8 @@ enum proof {
 	PROOF_ROW = 1 << 0,
 	PROOF_MARKER = 1 << 1,
 	PROOF_LABEL = 1 << 2, /* sbx.run=<run> on a container whose image does not carry it */
-	PROOF_ADOPTED =
-		1 << 3,      /* a linked worktree of a configured repository, adopt = worktrees */
+	/* A linked worktree of a configured repository, adopt = worktrees. */
+	PROOF_ADOPTED = 1 << 3,
 	PROOF_TRASH = 1 << 4 /* set aside by an earlier pass */
 };
 
@@ -87,12 +87,12 @@ enum result { RESULT_NONE, RESULT_REAPED, RESULT_PARTIAL, RESULT_KEPT, RESULT_FA
  * Strings live in the inventory's arena, or in that of the record they came with.
  */
 struct resource {
-	const char *run;     /* identifier of the run it is listed under */
-	int64_t generation;  /* of that run: a name that is used again gets the next one; 0: no row
-			      */
-	int64_t span_from_s; /* the run's span: a labelled container made before it is not the
-				run's; */
-	int64_t span_to_s;   /* 0: no record, or not ended yet */
+	const char *run; /* identifier of the run it is listed under */
+	/* Of that run: a name that is used again gets the next one. 0: no row. */
+	int64_t generation;
+	/* The run's span: a labelled container made before it is not the run's. */
+	int64_t span_from_s;
+	int64_t span_to_s; /* 0: no record, or not ended yet */
 
 	enum kind kind;
 	unsigned proof; /* a set of enum proof */
@@ -104,12 +104,18 @@ struct resource {
 	const char *locator;
 
 	/* told; NULL or 0: not recorded */
-	const char *repo;   /* worktree, branch: absolute path of the owning repository's git
-			       directory   (the common one: "/srv/git/app/.git", "/srv/git/app.git") */
+	/*
+	 * worktree, branch: absolute path of the owning repository's common git directory
+	 * ("/srv/git/app/.git", "/srv/git/app.git")
+	 */
+	const char *repo;
 	const char *base;   /* worktree: commit id of HEAD at registration */
 	const char *branch; /* worktree: the run's branch, short */
-	const char *token; /* identity beyond the name: container: full id · scope: invocation id ·
-			      process: "BOOTID:STARTTICKS" */
+	/*
+	 * Identity beyond the name. container: full id · scope: invocation id · process:
+	 * "BOOTID:STARTTICKS"
+	 */
+	const char *token;
 	const char *at;    /* container, volume, network: the engine's socket, "unix:///…" */
 	uint64_t dev, ino; /* worktree, path, cgroup */
 
@@ -132,9 +138,9 @@ struct record {
 	bool registered;    /* false: a row that a claim made for a run which nobody registered */
 	int64_t created_s, ttl_s, deadline_s, last_sign_s, finished_s;
 	enum outcome outcome;
-	bool no_container;      /* registered as never having one */
-	int64_t engine_clear_s; /* a good answer of every engine since its end showed none; row only
-				 */
+	bool no_container; /* registered as never having one */
+	/* When a good answer of every engine since its end showed none; row only. */
+	int64_t engine_clear_s;
 	enum claim claim;       /* row only */
 	const char *claim_pass; /* row only; the pass that holds the claim */
 	struct resource *resources;
@@ -169,10 +175,10 @@ struct facts {
 };
 
 struct host_facts {
-	int64_t boot_s;     /* the last boot; 0: unknown */
-	int64_t resumed_s;  /* when a pass first saw that the host had slept; 0: it has not */
-	bool clock_stepped; /* wall and boot clock disagree by more than 5 min since the last pass
-			     */
+	int64_t boot_s;    /* the last boot; 0: unknown */
+	int64_t resumed_s; /* when a pass first saw that the host had slept; 0: it has not */
+	/* Wall and boot clock disagree by more than 5 min since the last pass. */
+	bool clock_stepped;
 };
 
 struct decision {

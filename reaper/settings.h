@@ -40,8 +40,8 @@ struct limit_settings {
 struct settings {
 	char *database;
 	struct text_list roots; /* existing and trusted, globs expanded */
-	struct text_list
-		lost_roots; /* configured, but they could not be opened: their runs are unseen */
+	/* Configured, but they could not be opened: their runs are unseen. */
+	struct text_list lost_roots;
 	struct text_list repos;      /* as configured: a working tree or a git directory */
 	struct text_list path_roots; /* existing and trusted */
 	enum adopt adopt;

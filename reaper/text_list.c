@@ -29,8 +29,7 @@ const char *text_list_above(const struct text_list *directories, const char *pat
 	for (size_t i = 0; i < directories->count; i++) {
 		const char *directory = directories->items[i];
 
-		if (pathname_below(path, directory) &&
-			(!best || strlen(directory) > strlen(best)))
+		if (pathname_below(path, directory) && (!best || strlen(directory) > strlen(best)))
 			best = directory;
 	}
 	return best;

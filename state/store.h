@@ -11,10 +11,10 @@
 struct store;
 
 enum store_access {
-	STORE_READ,  /* never creates or changes a file */
-	STORE_WRITE, /* makes it, and its stamp, where neither has ever been; migrates an older one
-		      */
-	STORE_RENEW  /* check --new-database: makes a new one although a stamp says there was one */
+	STORE_READ, /* never creates or changes a file */
+	/* Makes it, and its stamp, where neither has ever been; migrates an older one. */
+	STORE_WRITE,
+	STORE_RENEW /* check --new-database: makes a new one although a stamp says there was one */
 };
 
 /*

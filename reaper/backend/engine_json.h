@@ -38,9 +38,9 @@ struct engine_body {
 
 /* What a network still holds on to. */
 struct engine_endpoint {
-	const char *container; /* full id, or "ep-…" on Docker when it knows the container no more
-				*/
-	const char *name;      /* its container's name */
+	/* Full id, or "ep-…" on Docker when it knows the container no more. */
+	const char *container;
+	const char *name; /* its container's name */
 };
 
 /* A podman container's place in a pod. */

@@ -7,9 +7,9 @@
 #include "base.h"
 
 struct error {
-	int code;       /* errno, positive; 0 while nothing went wrong */
-	char text[480]; /* one line, no newline; names the thing, the place and what would be right
-			 */
+	int code; /* errno, positive; 0 while nothing went wrong */
+	/* One line, no newline; names the thing, the place and what would be right. */
+	char text[480];
 };
 
 /*

@@ -19,7 +19,8 @@ struct store *database_open(struct workdir *workdir, enum store_access access);
 char *database_history(struct store *store, const char *run);
 
 /* Loads it, or gives NULL; good until the next call with this inventory. */
-const struct record *database_row(struct store *store, const char *run, struct inventory *inventory);
+const struct record *database_row(
+	struct store *store, const char *run, struct inventory *inventory);
 
 /* Registers a run with resources, created now; what runs_register answers. */
 int database_register(struct store *store, const char *run, const struct resource *resources,
