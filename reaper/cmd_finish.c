@@ -93,7 +93,7 @@ static enum exit_code finish_row(struct books *books, const char *run, bool chan
 	ending_print(found->row, changed);
 	r = marker_follow(books, found->row, &error);
 	if (r >= 0)
-		return r > 0 ? notice_lost_roots(books) : EXIT_DONE;
+		return r > 0 ? books_notice_lost_roots(books) : EXIT_DONE;
 	notice("the end of %s is on record, but not in its marker: %s", run, error.text);
 	return EXIT_ATTENTION;
 }

@@ -113,7 +113,7 @@ static enum exit_code finish_register(
 	print_record(row, changed);
 	root = known->marker ? known->marker_root : beside_root(&books->settings, run, row);
 	if (!root)
-		return notice_lost_roots(books);
+		return books_notice_lost_roots(books);
 	if (beside_write_marker(root, row, known->marker, &error) >= 0)
 		return EXIT_DONE;
 	notice("%s is on record, but its marker is missing: %s", run, error.text);
