@@ -1,6 +1,6 @@
 /* The worktree backend on real repositories: what it sees, and what it removes. */
 #include "git_fixture.h"
-#include "scratch.h"
+#include "workdir.h"
 
 #include "base/clock.h"
 #include "base/pathname.h"
@@ -647,5 +647,5 @@ int main(void)
 		case_of(a_source_that_cannot_be_read_is_noted),
 	};
 
-	return cmocka_run_group_tests(tests, scratch_own_mounts, NULL);
+	return cmocka_run_group_tests(tests, workdir_own_mounts, NULL);
 }

@@ -1,6 +1,6 @@
 /* Unsaved work (DESIGN.md, section 6), asked of real repositories. */
 #include "git_fixture.h"
-#include "scratch.h"
+#include "workdir.h"
 
 #include "backend/backend.h"
 
@@ -397,5 +397,5 @@ int main(void)
 		case_of(judging_leaves_no_trace_and_runs_nothing),
 	};
 
-	return cmocka_run_group_tests(tests, scratch_own_mounts, NULL);
+	return cmocka_run_group_tests(tests, workdir_own_mounts, NULL);
 }
