@@ -279,6 +279,9 @@ static void a_container_from_outside_of_the_run_s_span_is_foreign(void **state)
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		struct inventory inventory CLEANUP(inventory_done) = { 0 };
 
+		/* Within one pass a doubt stays a doubt, so each case is a pass of its own. */
+		container_backend.close(bench.backend);
+		assert_int_equal(container_backend.open(&bench.settings, &bench.backend, NULL), 0);
 		inventory_run(&inventory, bench.run)->row = &cases[i];
 		discover(&inventory, NULL);
 		assert_int_equal(seen(&inventory, bench.run, id)->proof, proofs[i]);
