@@ -152,8 +152,16 @@ static void derive_rest(struct inventory *inventory, struct run *run)
 	}
 }
 
-/* Where the age of a run comes from, and since when it counts. */
-static void derive_age(struct run *run)
+static int64_t not_after(int64_t moment_s, int64_t now_s)
+{
+	return moment_s < now_s ? moment_s : now_s;
+}
+
+/*
+ * Where the age of a run comes from, and since when it counts: a moment in the future makes no age
+ * (and rule 4 of the policy keeps its run).
+ */
+static void derive_age(struct run *run, int64_t now_s)
 {
 	const struct facts *facts = &run->facts;
 
@@ -168,6 +176,8 @@ static void derive_age(struct run *run)
 		run->age_since_s = facts->first_seen_s;
 	}
 	run->active_s = facts->last_sign_s ? facts->last_sign_s : run->age_since_s;
+	run->age_since_s = not_after(run->age_since_s, now_s);
+	run->active_s = not_after(run->active_s, now_s);
 }
 
 void facts_derive(struct inventory *inventory, struct run *run, const struct settings *settings)
@@ -180,5 +190,5 @@ void facts_derive(struct inventory *inventory, struct run *run, const struct set
 	liveness_judge(inventory, run, &settings->policy);
 	if (run->facts.proven)
 		derive_blindness(inventory, run);
-	derive_age(run);
+	derive_age(run, inventory->now_s);
 }

@@ -62,6 +62,7 @@ static void read_keep(
 	run->root = run->root ? run->root : root_path;
 	run->keep_path = arena_printf(&inventory->arena, "%s/%s.keep", root_path, run->id);
 	if (r < 0) {
+		error_prefix(&error, "root %s", root_path);
 		run->facts.pin = PIN_UNREADABLE;
 		run->fault = run->fault ? run->fault : arena_dup(&inventory->arena, error.text);
 	} else if (!pin->until_s || pin->until_s > inventory->now_s) {

@@ -221,6 +221,21 @@ static void a_root_that_cannot_be_read_blinds_what_may_be_told_of_there(void **s
 	}
 }
 
+static void what_begins_in_the_future_has_no_age(void **state)
+{
+	struct inventory inventory CLEANUP(inventory_done) = { 0 };
+	struct run *run = run_with_tree(&inventory);
+	static const struct record row = { .registered = true, .created_s = NOW + 3600 };
+
+	(void)state;
+	run->row = &row;
+	run->facts.created_s = NOW + 3600;
+	facts_derive(&inventory, run, &settings);
+	assert_int_equal(run->age_since_s, NOW);
+	assert_int_equal(run->active_s, NOW);
+	assert_int_equal(run->facts.created_s, NOW + 3600);
+}
+
 static void a_branch_that_policy_keeps_is_no_leftover(void **state)
 {
 	const struct resource kept = {
@@ -250,6 +265,7 @@ int main(void)
 		cmocka_unit_test(trash_proves_a_begun_claim_of_its_own_generation_only),
 		cmocka_unit_test(old_trash_does_not_claim_what_has_no_record),
 		cmocka_unit_test(a_root_that_cannot_be_read_blinds_what_may_be_told_of_there),
+		cmocka_unit_test(what_begins_in_the_future_has_no_age),
 		cmocka_unit_test(a_branch_that_policy_keeps_is_no_leftover),
 	};
 
