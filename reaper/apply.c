@@ -178,27 +178,33 @@ static int verify_gone(struct work_item *item)
 }
 
 /*
- * The marker goes when it is still the one that was read: a harness that uses a name again may have
- * written a new one meanwhile.
+ * The marker as it is now, when it is still that of this run; NULL when it is gone, unreadable, or a
+ * harness that uses the name again has written a new one meanwhile.
  */
-static int remove_marker(struct work_item *item)
+static const struct record *marker_now(struct work_item *item)
 {
 	const struct record *seen = item->run->marker;
 	char *root CLEANUP(mem_done) = NULL;
 	int fd CLEANUP(fd_done) = -EBADF;
 	struct record *now;
-	int r;
 
 	if (!seen)
+		return NULL;
+	root = pathname_parent(item->run->marker_path);
+	fd = dir_open(root, NULL);
+	if (fd < 0 || marker_read(fd, root, item->run->id, item->application->world->settings,
+			      &item->seen.arena, &now, NULL) < 0)
+		return NULL;
+	return now->created_s == seen->created_s ? now : NULL;
+}
+
+static int remove_marker(struct work_item *item)
+{
+	char *root CLEANUP(mem_done) = NULL;
+
+	if (!marker_now(item))
 		return 0;
 	root = pathname_parent(item->run->marker_path);
-	fd = dir_open(root, &item->error);
-	if (fd < 0)
-		return fd;
-	r = marker_read(fd, root, item->run->id, item->application->world->settings,
-		&item->seen.arena, &now, NULL);
-	if (r < 0 || now->created_s != seen->created_s)
-		return 0;
 	return marker_remove(root, item->run->id, &item->error);
 }
 
@@ -269,12 +275,13 @@ static int reap_begun(
 /* A marker that is the run's only record learns the end too; otherwise the next look forgets it. */
 static int mark_stopped(struct work_item *item, int64_t now_s)
 {
-	struct record record;
+	const struct record *now = marker_now(item);
 	char *root CLEANUP(mem_done) = NULL;
+	struct record record;
 
-	if (!item->run->marker)
+	if (!now || now->finished_s) /* its harness was faster: what it says holds */
 		return 0;
-	record = *item->run->marker;
+	record = *now;
 	record.finished_s = now_s;
 	record.outcome = OUTCOME_FAILED;
 	root = pathname_parent(item->run->marker_path);
