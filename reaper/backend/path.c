@@ -104,11 +104,18 @@ static const char *path_fault(const struct settings *settings, const char *path,
 	return NULL;
 }
 
+/* What stands at a path. */
+struct path_seen {
+	struct stat st;
+	char birth[DIR_BIRTH]; /* "": the filesystem does not tell */
+};
+
 /*
- * Device and inode of what stands at the path. 0, -ENOENT, -EINVAL for what is no run's (a symlink,
+ * Looks at what stands at the path. 0, -ENOENT, -EINVAL for what is no run's (a symlink,
  * a file on the way), -EXDEV at a mount, -errno.
  */
-static int path_look(const char *root, const char *path, struct stat *ret_stat, struct error *error)
+static int path_look(
+	const char *root, const char *path, struct path_seen *ret_seen, struct error *error)
 {
 	char *shown CLEANUP(mem_done) = text_escape(path);
 	int dir CLEANUP(fd_done) = dir_open(root, error);
@@ -125,9 +132,11 @@ static int path_look(const char *root, const char *path, struct stat *ret_stat, 
 	if (thing == -EXDEV)
 		return error_say(error, EXDEV,
 			"path %.300s is a mount point or lies below one within its root", shown);
-	if (thing < 0 || fstat(thing, ret_stat) != 0)
+	if (thing < 0 || fstat(thing, &ret_seen->st) != 0)
 		return error_set(error, thing < 0 ? -thing : errno, "open path %.300s", shown);
-	if (S_ISLNK(ret_stat->st_mode))
+	if (!dir_birth(thing, ret_seen->birth))
+		ret_seen->birth[0] = 0;
+	if (S_ISLNK(ret_seen->st.st_mode))
 		return error_say(
 			error, EINVAL, "path %.300s is a symlink: name what it points to", shown);
 	return 0;
@@ -138,19 +147,20 @@ static int path_identify(
 {
 	const struct settings *settings = ((struct path_state *)state)->settings;
 	const char *root, *fault = path_fault(settings, resource->locator, arena, &root);
-	struct stat st;
+	struct path_seen seen;
 	int r;
 
 	if (fault)
 		return error_say(
 			error, EINVAL, "path %s: %s", escaped(arena, resource->locator), fault);
-	r = path_look(root, resource->locator, &st, error);
+	r = path_look(root, resource->locator, &seen, error);
 	if (r == -ENOENT)
 		return 0;
 	if (r < 0)
 		return r == -EXDEV ? -EINVAL : r;
-	resource->dev = st.st_dev;
-	resource->ino = st.st_ino;
+	resource->dev = seen.st.st_dev;
+	resource->ino = seen.st.st_ino;
+	resource->token = seen.birth[0] ? arena_dup(arena, seen.birth) : NULL;
 	return 0;
 }
 
@@ -212,8 +222,8 @@ static void probe_trash(const char *root, struct resource *resource, struct aren
 static void probe_entry(const char *root, struct resource *resource, struct arena *arena)
 {
 	struct error error = { 0 };
-	struct stat st;
-	int r = path_look(root, resource->locator, &st, &error);
+	struct path_seen seen;
+	int r = path_look(root, resource->locator, &seen, &error);
 
 	if (r == 0) {
 		resource->present = TRI_YES;
@@ -231,11 +241,23 @@ static void contradict(struct resource *resource, const char *note)
 	resource->note = note;
 }
 
+/* Whether what was seen is not what was registered: says so, or NULL. */
+static const char *another_thing(const struct resource *told, const struct path_seen *seen)
+{
+	if ((told->dev || told->ino) &&
+		(seen->st.st_dev != told->dev || seen->st.st_ino != told->ino))
+		return "another thing than was registered stands there";
+	if (told->token && seen->birth[0] && !text_equal(told->token, seen->birth))
+		return "a younger thing has the inode of the one registered";
+	return NULL;
+}
+
 static void probe_place(const char *root, struct resource *resource, struct arena *arena)
 {
+	const char *another = NULL;
 	struct error error = { 0 };
-	struct stat st = { 0 };
-	int r = path_look(root, resource->locator, &st, &error);
+	struct path_seen seen = { 0 };
+	int r = path_look(root, resource->locator, &seen, &error);
 
 	if (r == -ENOENT)
 		resource->present = TRI_NO;
@@ -245,12 +267,10 @@ static void probe_place(const char *root, struct resource *resource, struct aren
 		contradict(resource, arena_dup(arena, error.text));
 	else if (r < 0 && r != -ENOENT)
 		resource->note = arena_dup(arena, error.text);
-	else if (r == 0 && (resource->dev || resource->ino) &&
-		 (st.st_dev != resource->dev || st.st_ino != resource->ino))
-		contradict(resource,
-			arena_printf(arena,
-				"another thing than was registered (inode %llu, registered %llu)",
-				(unsigned long long)st.st_ino, (unsigned long long)resource->ino));
+	else if (r == 0)
+		another = another_thing(resource, &seen);
+	if (another)
+		contradict(resource, another);
 }
 
 static void path_probe(void *state, struct resource *resource, struct arena *arena)
@@ -325,6 +345,24 @@ static void path_discover(void *state, struct inventory *inventory, const char *
 	discover_list(&settings->path_roots, inventory, only);
 }
 
+/* 1 when what stands there is what was registered and nothing is mounted in it, 0 gone, -errno. */
+static int path_prove(const char *root, const struct resource *resource, struct error *error)
+{
+	char *shown CLEANUP(mem_done) = text_escape(resource->locator);
+	struct error unseen = { 0 };
+	struct path_seen seen;
+	const char *another;
+	int r = path_look(root, resource->locator, &seen, &unseen);
+
+	if (r == -ENOENT)
+		return 0;
+	another = r < 0 ? NULL : another_thing(resource, &seen);
+	if (another)
+		return error_say(error, ESTALE, "path %.200s: %s", shown, another);
+	r = mounts_refuse(resource->locator, error);
+	return r < 0 ? r : 1; /* what could not be looked at is trash_put's to refuse */
+}
+
 /* Sets it aside. What is in the trash already is left to purge. */
 static int path_remove(
 	void *state, const struct resource *resource, struct effort *effort, struct error *error)
@@ -342,8 +380,8 @@ static int path_remove(
 	if (fault)
 		return error_say(
 			error, EINVAL, "path %s: %s", escaped(&arena, resource->locator), fault);
-	r = mounts_refuse(resource->locator, error);
-	if (r < 0)
+	r = path_prove(root, resource, error);
+	if (r <= 0)
 		return r;
 	dir = dir_open(root, error);
 	if (dir < 0)

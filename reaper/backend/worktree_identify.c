@@ -186,6 +186,7 @@ int worktree_identify(const struct settings *settings, struct resource *resource
 		.arena = arena,
 	};
 	int tree CLEANUP(fd_done) = -EBADF;
+	char birth[DIR_BIRTH];
 	struct stat stat;
 	int r = identify_repo(&identity, error);
 
@@ -202,6 +203,8 @@ int worktree_identify(const struct settings *settings, struct resource *resource
 		return error_set(error, errno, "look at the worktree to register");
 	resource->dev = stat.st_dev;
 	resource->ino = stat.st_ino;
+	if (dir_birth(tree, birth))
+		resource->token = arena_dup(arena, birth);
 	r = identify_git(&identity, tree, error);
 	return r < 0 || !identity.gitdir ? r : identify_head(&identity, error);
 }

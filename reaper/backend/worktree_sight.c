@@ -66,6 +66,7 @@ static void look_identity(struct look *look)
 {
 	const struct resource *told = look->resource;
 	struct sight *sight = look->sight;
+	char birth[DIR_BIRTH];
 	struct stat stat;
 
 	if (fstat(sight->tree, &stat) < 0) {
@@ -77,6 +78,8 @@ static void look_identity(struct look *look)
 	sight->ino = stat.st_ino;
 	if ((told->dev || told->ino) && (told->dev != sight->dev || told->ino != sight->ino))
 		look_contradicts(look, "another directory stands there than the one registered");
+	if (told->token && dir_birth(sight->tree, birth) && !text_equal(told->token, birth))
+		look_contradicts(look, "a younger directory has the inode of the one registered");
 }
 
 static void look_tree(struct look *look)

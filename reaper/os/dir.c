@@ -79,6 +79,18 @@ int dir_identity(const char *path, uint64_t *ret_dev, uint64_t *ret_ino, struct 
 	return 0;
 }
 
+bool dir_birth(int fd, char ret_birth[DIR_BIRTH])
+{
+	struct statx stx;
+
+	if (statx(fd, "", AT_EMPTY_PATH | AT_NO_AUTOMOUNT, STATX_BTIME, &stx) != 0 ||
+		!(stx.stx_mask & STATX_BTIME))
+		return false;
+	(void)snprintf(ret_birth, DIR_BIRTH, "%lld.%09u", (long long)stx.stx_btime.tv_sec,
+		stx.stx_btime.tv_nsec);
+	return true;
+}
+
 static bool dir_owner_trusted(uid_t uid, const uid_t *owners, size_t owner_count)
 {
 	bool trusted = uid == 0 || uid == geteuid();

@@ -48,6 +48,15 @@ int dir_make_passable(int dir);
  */
 int dir_identity(const char *path, uint64_t *ret_dev, uint64_t *ret_ino, struct error *error);
 
+enum { DIR_BIRTH = 48 };
+
+/*
+ * When the thing behind a descriptor (of any kind, also O_PATH) came to be, as "SECONDS.NANOSECONDS"
+ * (statx(2), STATX_BTIME). Inode numbers are given out again at once; with the time of birth they name
+ * one thing for good. False where the filesystem does not tell.
+ */
+bool dir_birth(int fd, char ret_birth[DIR_BIRTH]);
+
 /*
  * Whether nobody but trusted users can rename or replace the directory: it and every parent up to
  * "/" is a real directory owned by root, by our effective user or by one of owners, and writable by

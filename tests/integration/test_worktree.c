@@ -212,6 +212,18 @@ static void what_contradicts_its_record_is_never_removed(void **state)
 	}
 }
 
+static void a_used_again_inode_is_not_the_registered_tree(void **state)
+{
+	struct resource resource = git_fixture_r1(*state), seen;
+	struct error error = { 0 };
+
+	resource.token = "1.000000000";
+	seen = probe(*state, resource);
+	assert_true(seen.contradicts);
+	assert_non_null(strstr(seen.note, "younger"));
+	assert_int_equal(remove_one(*state, &resource, &error), -ESTALE);
+}
+
 static void what_lies_outside_every_root_is_refused(void **state)
 {
 	struct git_fixture *fixture = *state;
@@ -628,6 +640,7 @@ int main(void)
 		case_of(the_record_is_found_by_its_path_whatever_its_name),
 		case_of(a_symlinked_prefix_in_gits_record_is_the_same_tree),
 		case_of(what_contradicts_its_record_is_never_removed),
+		case_of(a_used_again_inode_is_not_the_registered_tree),
 		case_of(what_lies_outside_every_root_is_refused),
 		case_of(a_lost_root_makes_its_runs_unknown),
 		case_of(a_mount_within_stops_the_removal_before_its_first_change),

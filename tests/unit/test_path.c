@@ -173,6 +173,11 @@ static void probe_tells_here_from_gone_and_another(void **state)
 	assert_int_equal(resource.present, TRI_YES);
 	assert_true(resource.contradicts);
 	assert_non_null(resource.note);
+	resource = identified(&fixture, state, "tmp/a");
+	resource.token = "1.000000000"; /* the number of one that is gone, given out again */
+	probe(&fixture, &resource);
+	assert_true(resource.contradicts);
+	assert_non_null(strstr(resource.note, "younger"));
 	resource = told(&fixture, state, "tmp/a");
 	probe(&fixture, &resource);
 	assert_false(resource.contradicts);
