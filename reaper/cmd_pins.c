@@ -81,7 +81,7 @@ static int pin_list_add_file(void *context, int root, const char *root_path, con
 		return 0;
 	added = pin_list_new(list, run);
 	added->file = arena_printf(&list->arena, "%s/%s.keep", root_path, run);
-	if (r < 0) {
+	if (!pin) {
 		added->fault = arena_dup(&list->arena, error.text);
 		return 0;
 	}

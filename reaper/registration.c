@@ -52,6 +52,7 @@ static struct resource *resource_add(
 			memcpy(grown, record->resources, record->resource_count * sizeof(*grown));
 		record->resources = grown;
 	}
+	assert(record->resources);
 	added = &record->resources[record->resource_count++];
 	*added = (struct resource){
 		.run = record->run,

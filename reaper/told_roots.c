@@ -18,7 +18,7 @@ static void read_marker(
 {
 	struct inventory *inventory = reading->inventory;
 	struct error error = { 0 };
-	struct record *record;
+	struct record *record = NULL;
 	int r = runid_check(run->id, &error);
 
 	if (r == 0)

@@ -85,7 +85,7 @@ int keep_read(
 	char *name CLEANUP(mem_done) = mem_printf("%s.keep", run);
 	char *bytes CLEANUP(mem_done) = NULL;
 	struct keep keep = { .arena = arena };
-	size_t length;
+	size_t length = 0;
 	int r = runid_check(run, error);
 
 	if (r == 0)

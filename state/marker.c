@@ -334,7 +334,7 @@ int marker_read(int root, const char *root_path, const char *run, const struct s
 	char *bytes CLEANUP(mem_done) = NULL;
 	struct marker marker = { .arena = arena };
 	struct stat stat;
-	size_t length;
+	size_t length = 0;
 	int r = runid_check(run, error);
 
 	if (r == 0)

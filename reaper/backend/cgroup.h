@@ -51,4 +51,4 @@ int scope_remove(struct cgroup_state *state, const struct resource *resource, in
 	struct error *error);
 
 /* What nobody told us: the groups below the root. */
-void cgroup_discover(void *state, struct inventory *inventory, const char *only);
+void cgroup_discover(void *context, struct inventory *inventory, const char *only);

@@ -146,8 +146,9 @@ static int path_identify(
 	void *state, struct resource *resource, struct arena *arena, struct error *error)
 {
 	const struct settings *settings = ((struct path_state *)state)->settings;
-	const char *root, *fault = path_fault(settings, resource->locator, arena, &root);
-	struct path_seen seen;
+	const char *root = NULL;
+	const char *fault = path_fault(settings, resource->locator, arena, &root);
+	struct path_seen seen = { 0 };
 	int r;
 
 	if (fault)

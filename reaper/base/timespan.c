@@ -95,7 +95,7 @@ int timespan_parse_ms(const char *text, int64_t *ret_ms, struct error *error)
 
 int timespan_parse_s(const char *text, int64_t *ret_s, struct error *error)
 {
-	int64_t ms;
+	int64_t ms = 0;
 	int r = timespan_parse_ms(text, &ms, error);
 
 	if (r < 0)

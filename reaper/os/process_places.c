@@ -119,7 +119,7 @@ static bool search_match(
 static int search_climb(struct search *search, int start, const struct suspect *suspect)
 {
 	int at CLEANUP(fd_done) = start;
-	struct directory first, here, above;
+	struct directory first, here = { 0 }, above = { 0 };
 	bool found = false;
 	int r = directory_read(at, &here);
 

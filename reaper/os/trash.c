@@ -346,7 +346,7 @@ int trash_purge(int root, const char *run, int64_t generation, int64_t deadline_
 		.error = error,
 	};
 	bool any = false;
-	int r;
+	int r = 0;
 
 	if (trash < 0)
 		return trash == -ENOENT ? 0 : trash;

@@ -249,7 +249,7 @@ hostile_names() {
 	check "in JSON the exact bytes stand beside" same "$(printf %s "$odd" | base64)" \
 		"$(reap list --json | jq -r '.runs[] | .run_b64 // empty')"
 	check "check says which file is bad" got_and_says 1 "$root/odd.x1b.*sbx$" check
-	rm -r "$root/$long" "$root/$odd" "$root/$odd.sbx"
+	rm -r "$root/${long:?}" "$root/${odd:?}" "$root/$odd.sbx"
 }
 
 # Asks on a terminal, with this input.

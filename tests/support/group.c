@@ -66,8 +66,8 @@ static void remove_below(int parent, const char *name)
 	DIR *listing = group < 0 ? NULL : fdopendir(group);
 
 	for (struct dirent *entry; listing && (entry = readdir(listing));)
-		if (entry->d_type == DT_DIR && strcmp(entry->d_name, ".") &&
-			strcmp(entry->d_name, ".."))
+		if (entry->d_type == DT_DIR && !text_equal(entry->d_name, ".") &&
+			!text_equal(entry->d_name, ".."))
 			remove_below(group, entry->d_name);
 	if (listing)
 		(void)closedir(listing);

@@ -294,7 +294,7 @@ static void names_that_no_unit_has_are_refused(void **state)
 		"\xc3\xa4.scope", long_name };
 
 	(void)memset(long_name, 'a', sizeof(long_name));
-	(void)strcpy(long_name + 250, ".scope");
+	(void)memcpy(long_name + 250, ".scope", sizeof(".scope"));
 	for (size_t i = 0; i < ARRAY_SIZE(bad); i++) {
 		struct resource resource = scope_named(bad[i]);
 		struct error error = { 0 };

@@ -96,7 +96,7 @@ static void all_runs_are_loaded_each_with_its_own(void **state)
 	for (size_t i = 0; i < 30; i++) {
 		const struct record *row = inventory.runs[i]->row;
 
-		assert_int_equal(row->resource_count, atoi(row->run + 1) % 2);
+		assert_int_equal(row->resource_count, strtol(row->run + 1, NULL, 10) % 2);
 		if (row->resource_count)
 			assert_string_equal(row->resources[0].locator + 4, row->run);
 	}

@@ -21,6 +21,7 @@ enum { SOMEBODY = 12345 };
 static void (*hook)(void **state);
 static void **hook_state;
 
+/* NOLINTNEXTLINE(readability-inconsistent-declaration-parameter-name): the C library's names */
 int renameat2(int from, const char *name, int to, const char *new_name, unsigned flags)
 {
 	void (*now)(void **state) = hook;
