@@ -371,7 +371,7 @@ static int path_remove(
 	const struct settings *settings = ((struct path_state *)state)->settings;
 	struct arena arena CLEANUP(arena_done) = { 0 };
 	int dir CLEANUP(fd_done) = -EBADF;
-	const char *root, *fault;
+	const char *root = NULL, *fault;
 	int r;
 
 	(void)effort; /* a rename takes no time that could be limited */
