@@ -133,13 +133,19 @@ static void a_service_that_restarts_itself_stays_stopped(void **state)
 	assert_int_equal(bus_unit_get(world->bus, service, &found, NULL), -ENOENT);
 }
 
+/* Nothing withstands being killed, so it is given no time; on a busy machine it may still make it. */
 static void a_unit_that_cannot_end_in_time_is_named(void **state)
 {
 	struct world *world = *state;
 	struct error error = { 0 };
+	int r = 1;
 
-	world->child = transient_scope(unit, "sbx.slice");
-	assert_int_equal(bus_unit_stop(world->bus, unit, NULL, deadline_in_ms(0), &error), -ETIME);
+	for (int i = 0; i < 20 && r == 1; i++) {
+		child_end(world->child);
+		world->child = transient_scope(unit, "sbx.slice");
+		r = bus_unit_stop(world->bus, unit, NULL, deadline_in_ms(0), &error);
+	}
+	assert_int_equal(r, -ETIME);
 	assert_non_null(strstr(error.text, unit));
 }
 
