@@ -18,7 +18,7 @@ int session_open(struct session *ret_session, const char *config, enum store_acc
 	if (r == -ENOENT && access == STORE_READ)
 		*error = (struct error){ 0 };
 	else if (r < 0)
-		return r;
+		return r == -EBUSY ? r : -EUCLEAN;
 	return world_open(&session->world, &session->settings, session->store, error);
 }
 

@@ -17,7 +17,8 @@ struct session {
 /*
  * Reads the settings, opens the database and the backends. With STORE_READ a database that has
  * never been is no error: session->store is NULL then. 0 or -errno, which is -EUCLEAN for whatever
- * is wrong with the settings (EXIT_STATE); session_close is right in any case.
+ * is wrong with settings or database (EXIT_STATE), -EBUSY for a database that stayed locked;
+ * session_close is right in any case.
  */
 int session_open(struct session *ret_session, const char *config, enum store_access access,
 	struct error *error);
