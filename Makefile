@@ -1,4 +1,4 @@
-# all check bench lint format install uninstall clean; MODE=dev (default) or release; out of tree in build/.
+# all check lint format install uninstall clean; MODE=dev (default) or release; out of tree in build/.
 #
 #   make                  the program with sanitizers, build/dev/sbx-reap
 #   make MODE=release     optimised and hardened, build/release/sbx-reap
@@ -55,7 +55,7 @@ else ifeq ($(V),0)
 say = @echo "  $(1) $(2)";
 endif
 
-.PHONY: all tests check bench lint format install uninstall clean
+.PHONY: all tests check lint format install uninstall clean
 .SECONDARY:
 
 all: $(PROGRAM)
@@ -94,8 +94,6 @@ $(BUILD)/compile_commands.json: Makefile $(C_FILES)
 
 check: tests
 	scripts/run-tests $(BUILD)
-
-bench: ; $(MAKE) MODE=release && scripts/bench
 
 lint: ; scripts/lint
 
