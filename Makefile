@@ -33,7 +33,8 @@ WARNINGS := -Wall -Wextra -Wshadow -Wundef -Wvla -Wformat=2 -Wpointer-arith -Wwr
 CFLAGS_dev := -Og -g3 -fsanitize=address,undefined -fno-sanitize-recover=undefined \
 	-fno-omit-frame-pointer
 LDFLAGS_dev := -fsanitize=address,undefined
-CFLAGS_release := -O2 -g -D_FORTIFY_SOURCE=2 -fstack-protector-strong -fstack-clash-protection -fcf-protection -fPIE
+CFLAGS_release := -O2 -g -D_FORTIFY_SOURCE=2 -fstack-protector-strong -fstack-clash-protection \
+	$(if $(filter x86_64-%,$(shell $(CC) -dumpmachine)),-fcf-protection) -fPIE
 LDFLAGS_release := -pie -Wl,-z,relro,-z,now -Wl,--as-needed
 
 # The language and the rules for every file; CFLAGS and LDFLAGS from outside come on top.
