@@ -703,13 +703,14 @@ static int before_each(void **state)
 
 static int bench_up(void **state)
 {
+	static char label[] = "sbx.run";
 	struct error error = { 0 };
 
 	(void)state;
 	bench.url = mem_printf("unix://%s", bench.socket);
 	bench.engines[0] = bench.url;
 	bench.settings.engines = (struct text_list){ bench.engines, 1 };
-	bench.settings.label = (char[]){ "sbx.run" };
+	bench.settings.label = label;
 	bench.settings.limits.engine_timeout_ms = 30 * 1000;
 	if (http_open(bench.socket, &bench.http, &error) < 0 ||
 		container_backend.open(&bench.settings, &bench.backend, &error) < 0) {
