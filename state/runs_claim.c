@@ -288,6 +288,15 @@ static int delete_of(struct store *store, enum sql sql, const char *run, struct 
 	return query_run(&query, error);
 }
 
+/* Begins a change of a run that this pass has claimed. 0, -ESTALE it has not, or -errno. */
+static int claiming_begin_ours(struct claiming *claiming, struct store *store, const char *pass,
+	const char *run, struct error *error)
+{
+	int r = claiming_begin(claiming, store, run, error);
+
+	return r < 0 ? r : check_ours(claiming, pass, run, error);
+}
+
 /* The entry that ends a run, of the row that it ends. */
 static struct history_entry ending(const struct claiming *claiming, const char *pass,
 	const struct run *run, const char *action, int64_t now_s)
@@ -308,10 +317,8 @@ int runs_reaped(struct store *store, const char *pass, const struct run *run, in
 {
 	struct claiming claiming CLEANUP(claiming_done) = { 0 };
 	struct history_entry entry;
-	int r = claiming_begin(&claiming, store, run->id, error);
+	int r = claiming_begin_ours(&claiming, store, pass, run->id, error);
 
-	if (r == 0)
-		r = check_ours(&claiming, pass, run->id, error);
 	if (r < 0)
 		return r;
 	entry = ending(&claiming, pass, run, "reaped", now_s);
@@ -338,10 +345,8 @@ int runs_stopped(struct store *store, const char *pass, const struct run *run, i
 {
 	struct claiming claiming CLEANUP(claiming_done) = { 0 };
 	struct history_entry entry;
-	int r = claiming_begin(&claiming, store, run->id, error);
+	int r = claiming_begin_ours(&claiming, store, pass, run->id, error);
 
-	if (r == 0)
-		r = check_ours(&claiming, pass, run->id, error);
 	if (r < 0)
 		return r;
 	entry = ending(&claiming, pass, run, "stopped", now_s);
