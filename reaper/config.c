@@ -59,6 +59,7 @@ void settings_default(struct settings *ret_settings)
 			.keep_orphan_s = 24 * hour,
 			.pin_for_s = 14 * day,
 			.history_s = 90 * day,
+			.salvage_keep_s = INT64_C(30) * 86400,
 			.unsaved = UNSAVED_KEEP,
 			.branch = BRANCH_MERGED,
 		},

@@ -272,7 +272,7 @@ static int take_path_root(
 }
 
 static const char *const adopt_words[] = { "none", "worktrees", NULL };
-static const char *const unsaved_words[] = { "keep", "discard", NULL };
+static const char *const unsaved_words[] = { "salvage", "keep", "discard", NULL };
 static const char *const branch_words[] = { "merged", "keep", "delete", NULL };
 
 #define AT(field) offsetof(struct settings, field)

@@ -76,6 +76,13 @@ enum pin_state { PIN_NONE, PIN_HELD, PIN_UNREADABLE };
 /* What a worktree holds that exists nowhere else. */
 enum work { WORK_UNKNOWN, WORK_NONE /* no tree */, WORK_CLEAN, WORK_DIRTY, WORK_UNPUSHED };
 
+/* What becomes of a tree that goes, by what it holds and [policy] unsaved. */
+enum fate {
+	FATE_GOES,     /* nothing in it is unsaved, or that is given up */
+	FATE_SALVAGED, /* what is unsaved is salvaged first */
+	FATE_STAYS     /* tree, branch and git's record stay; whatever else the run has goes */
+};
+
 enum lock { LOCK_NONE, LOCK_HELD, LOCK_STALE /* names a process that is provably gone */ };
 
 /* What a run did to a resource; also the form in which it is stored. */
@@ -141,6 +148,9 @@ struct record {
 	bool no_container; /* registered as never having one */
 	/* When a good answer of every engine since its end showed none; row only. */
 	int64_t engine_clear_s;
+	/* When salvage of this run last failed, and why; row only. 0, NULL: it did not. */
+	int64_t salvage_failed_s;
+	const char *salvage_failed;
 	enum claim claim;       /* row only */
 	const char *claim_pass; /* row only; the pass that holds the claim */
 	struct resource *resources;
@@ -171,7 +181,8 @@ struct facts {
 	bool live_is_own; /* something alive is the run's own, so that it can be stopped */
 	bool occupied;    /* a process that is not the run's works in the tree */
 	enum work work;
-	bool others_present; /* something besides tree, branch and git record is left */
+	int64_t salvage_failed_s; /* when it last failed; 0: it did not */
+	bool others_present;      /* something besides tree, branch and git record is left */
 };
 
 struct host_facts {
@@ -184,8 +195,29 @@ struct host_facts {
 struct decision {
 	enum verdict verdict;
 	enum reason reason;
-	unsigned rule; /* of DESIGN.md, section 6: 1 to 11 */
-	int64_t due_s; /* when it falls due by age alone; 0: never, or not by age */
+	unsigned rule;  /* of DESIGN.md, section 6: 1 to 11 */
+	int64_t due_s;  /* when it falls due by age alone; 0: never, or not by age */
+	enum fate fate; /* of its trees, when the verdict is reap */
+};
+
+enum salvage_form { SALVAGE_COMMIT, SALVAGE_ARCHIVE };
+
+/*
+ * Unsaved work of one tree that was kept before the tree was removed. Strings live where the caller
+ * of who made it says.
+ */
+struct salvage {
+	const char *run;
+	int64_t generation, made_s;
+	enum salvage_form form;
+	const char *tree;   /* where the tree stood, absolute */
+	const char *branch; /* that was checked out there, short; NULL: none */
+	/* The owning repository's common git directory; archive: NULL when there is none. */
+	const char *repo;
+	const char *ref;    /* commit: "refs/sbx/salvage/<run>" */
+	const char *commit; /* commit: its id, 40 hex digits */
+	const char *path;   /* archive: absolute */
+	int64_t bytes;      /* of the files in it, not compressed */
 };
 
 /* One run with everything that is known about it: the unit of decision. */

@@ -266,6 +266,22 @@ bool policy_needs_work(const struct question *question)
 	       decide_without_work(question).verdict == VERDICT_REAP;
 }
 
+/*
+ * After a failure salvage is tried again, but not in every pass: what it could not do it cannot do
+ * five minutes later either, and a try costs as much as a success.
+ */
+enum { SALVAGE_RETRY_S = 3600 };
+
+static bool can_salvage(const struct question *q)
+{
+	int64_t failed_s = q->facts->salvage_failed_s;
+
+	if (q->settings->unsaved != UNSAVED_SALVAGE)
+		return false;
+	return failed_s == 0 || q->facts->requested || failed_s > q->now_s ||
+	       failed_s + SALVAGE_RETRY_S <= q->now_s;
+}
+
 struct decision policy_decide(const struct question *question)
 {
 	struct decision decision = decide_without_work(question);
@@ -282,8 +298,9 @@ struct decision policy_decide(const struct question *question)
 		break;
 	case WORK_DIRTY:
 	case WORK_UNPUSHED:
-		if (question->facts->others_present)
-			break; /* what is not the tree goes: the result will be `partial` */
+		decision.fate = can_salvage(question) ? FATE_SALVAGED : FATE_STAYS;
+		if (decision.fate == FATE_SALVAGED || question->facts->others_present)
+			break; /* a tree that stays: the rest goes, the result will be `partial` */
 		decision.verdict = VERDICT_KEEP;
 		decision.reason = REASON_UNSAVED_WORK;
 		break;

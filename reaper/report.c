@@ -74,8 +74,7 @@ struct report_totals report_count(const struct report *report)
 /* Whether unsaved work will keep the tree of a run whose other things go. */
 static bool will_be_partial(const struct run *run)
 {
-	return run->decision.verdict == VERDICT_REAP &&
-	       (run->facts.work == WORK_DIRTY || run->facts.work == WORK_UNPUSHED);
+	return run->decision.verdict == VERDICT_REAP && run->decision.fate == FATE_STAYS;
 }
 
 static enum exit_code run_exit_code(const struct report *report, const struct run *run)

@@ -15,7 +15,7 @@ struct text_list {
 };
 
 enum adopt { ADOPT_NONE, ADOPT_WORKTREES };
-enum unsaved { UNSAVED_KEEP, UNSAVED_DISCARD };
+enum unsaved { UNSAVED_SALVAGE, UNSAVED_KEEP, UNSAVED_DISCARD };
 enum branch_rule { BRANCH_MERGED, BRANCH_KEEP, BRANCH_DELETE };
 
 struct policy_settings {
@@ -25,6 +25,7 @@ struct policy_settings {
 	int64_t keep_ok_s, keep_failed_s, keep_abandoned_s, keep_orphan_s;
 	int64_t pin_for_s; /* default length of a pin */
 	int64_t history_s;
+	int64_t salvage_keep_s; /* how long what was salvaged is kept */
 	enum unsaved unsaved;
 	enum branch_rule branch;
 };

@@ -88,6 +88,38 @@ static const struct migration {
 	     "  runs INTEGER, reaped INTEGER, partial INTEGER, failed INTEGER, stopped INTEGER,"
 	     "  bytes_freed INTEGER, exit_code INTEGER, blind TEXT"
 	     ") STRICT;" },
+
+	{ 2, "ALTER TABLE run ADD COLUMN salvage_failed_s INTEGER;"
+	     "ALTER TABLE run ADD COLUMN salvage_failed TEXT;"
+
+	     /* No reference to run: what was salvaged outlives it. */
+	     "CREATE TABLE salvage ("
+	     "  id INTEGER PRIMARY KEY,"
+	     "  run TEXT NOT NULL, generation INTEGER NOT NULL, made_s INTEGER NOT NULL,"
+	     "  form TEXT NOT NULL CHECK (form IN ('commit', 'archive')),"
+	     "  tree TEXT NOT NULL, branch TEXT, repo TEXT,"
+	     "  ref TEXT, commit_id TEXT, path TEXT,"
+	     "  bytes INTEGER NOT NULL,"
+	     "  CHECK ((form = 'commit') = (ref IS NOT NULL)),"
+	     "  CHECK ((form = 'commit') = (commit_id IS NOT NULL)),"
+	     "  CHECK ((form = 'archive') = (path IS NOT NULL)),"
+	     "  CHECK (form = 'archive' OR repo IS NOT NULL)"
+	     ") STRICT;"
+	     "CREATE UNIQUE INDEX salvage_ref ON salvage (repo, ref) WHERE ref IS NOT NULL;"
+	     "CREATE UNIQUE INDEX salvage_path ON salvage (path) WHERE path IS NOT NULL;"
+	     "CREATE INDEX salvage_run ON salvage (run, made_s);"
+
+	     /* One row, or none: a person holds all passes. */
+	     "CREATE TABLE hold ("
+	     "  id INTEGER PRIMARY KEY CHECK (id = 1),"
+	     "  held_by TEXT, reason TEXT,"
+	     "  since_s INTEGER NOT NULL, until_s INTEGER"
+	     ") STRICT;"
+	     /* One row, or none: too much fell due at once. */
+	     "CREATE TABLE brake ("
+	     "  id INTEGER PRIMARY KEY CHECK (id = 1),"
+	     "  tripped_s INTEGER NOT NULL"
+	     ") STRICT;" },
 };
 
 static int schema_newest(void)

@@ -21,6 +21,17 @@ struct backend_effects {
 	int (*stop)(void *state, const struct resource *resource, struct effort *effort,
 		struct error *error);
 
+	/*
+	 * worktree: keeps what the tree holds that is saved nowhere else, as a commit in the owning
+	 * repository, else as an archive, and reads it back. The caller has stopped everything that
+	 * writes to the tree. 1, with *ret_salvage filled in (strings in the arena); 0: nothing was
+	 * unsaved; -EFBIG more than is salvaged, -ENOSPC it does not fit, -errno: it could not be
+	 * kept, and the tree must stay. What an earlier, killed attempt left is taken over or
+	 * stays; nothing that was salvaged before is ever overwritten.
+	 */
+	int (*salvage)(void *state, const struct resource *resource, struct effort *effort,
+		struct arena *arena, struct salvage *ret_salvage, struct error *error);
+
 	/* Removes it. A worktree or path is set aside by rename, then its git record is dropped;
 	 * what was set aside is deleted by purge. A container is verified absent. */
 	int (*remove)(void *state, const struct resource *resource, struct effort *effort,

@@ -19,6 +19,7 @@ static const struct policy_settings settings = {
 	.keep_failed_s = DAY,
 	.keep_abandoned_s = DAY,
 	.keep_orphan_s = DAY,
+	.unsaved = UNSAVED_KEEP,
 };
 
 static struct decision decide(const struct facts *facts, const struct host_facts *host)
@@ -375,14 +376,53 @@ static void discard_takes_unsaved_work_along(void **state)
 		VERDICT_REAP);
 }
 
+/* Salvage makes unsaved work no reason to stay, until it failed; then it waits an hour. */
+static void what_can_be_salvaged_goes_and_what_could_not_waits(void **state)
+{
+	static const struct {
+		int64_t failed_s;
+		bool requested, others;
+		enum verdict verdict;
+		enum fate fate;
+	} cases[] = {
+		{ 0, false, false, VERDICT_REAP, FATE_SALVAGED },
+		{ NOW - MINUTE, false, false, VERDICT_KEEP, FATE_STAYS },
+		{ NOW - MINUTE, false, true, VERDICT_REAP, FATE_STAYS },
+		{ NOW - MINUTE, true, false, VERDICT_REAP, FATE_SALVAGED },
+		{ NOW - HOUR + 1, false, false, VERDICT_KEEP, FATE_STAYS },
+		{ NOW - HOUR, false, false, VERDICT_REAP, FATE_SALVAGED },
+		{ NOW + DAY, false, false, VERDICT_REAP, FATE_SALVAGED }, /* the clock went back */
+	};
+	struct policy_settings salvage = settings;
+	struct host_facts host = { 0 };
+
+	(void)state;
+	salvage.unsaved = UNSAVED_SALVAGE;
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		struct facts facts = due;
+		struct decision decision;
+
+		facts.work = i % 2 ? WORK_DIRTY : WORK_UNPUSHED;
+		facts.salvage_failed_s = cases[i].failed_s;
+		facts.requested = cases[i].requested;
+		facts.others_present = cases[i].others;
+		decision = policy_decide(&(struct question){ &facts, &host, &salvage, NOW });
+		assert_int_equal(decision.verdict, cases[i].verdict);
+		assert_int_equal(decision.fate, cases[i].fate);
+		facts.work = WORK_UNKNOWN;
+		decision = policy_decide(&(struct question){ &facts, &host, &salvage, NOW });
+		assert_int_equal(decision.reason, REASON_UNKNOWN);
+	}
+}
+
 static void a_plan_is_filtered_first_and_then_cut(void **state)
 {
 	struct decision decisions[5] = {
-		{ VERDICT_REAP, REASON_ORPHAN, 8, 0 },
-		{ VERDICT_REAP, REASON_FINISHED_OK, 6, 0 },
-		{ VERDICT_KEEP, REASON_PINNED, 2, 0 },
-		{ VERDICT_STOP, REASON_OVER_DEADLINE, 7, 0 },
-		{ VERDICT_REAP, REASON_ABANDONED, 7, 0 },
+		{ .verdict = VERDICT_REAP, .reason = REASON_ORPHAN, .rule = 8 },
+		{ .verdict = VERDICT_REAP, .reason = REASON_FINISHED_OK, .rule = 6 },
+		{ .verdict = VERDICT_KEEP, .reason = REASON_PINNED, .rule = 2 },
+		{ .verdict = VERDICT_STOP, .reason = REASON_OVER_DEADLINE, .rule = 7 },
+		{ .verdict = VERDICT_REAP, .reason = REASON_ABANDONED, .rule = 7 },
 	};
 	struct plan_item items[5];
 
@@ -406,6 +446,7 @@ int main(void)
 		cmocka_unit_test(no_run_is_finished_and_active_and_unrecorded),
 		cmocka_unit_test(work_is_asked_only_where_it_decides),
 		cmocka_unit_test(discard_takes_unsaved_work_along),
+		cmocka_unit_test(what_can_be_salvaged_goes_and_what_could_not_waits),
 		cmocka_unit_test(a_plan_is_filtered_first_and_then_cut),
 	};
 

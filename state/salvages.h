@@ -1,0 +1,27 @@
+/*
+ * What was salvaged, from whom, and where it is. Errors as in runs.h.
+ */
+#pragma once
+
+#include "model.h"
+#include "store.h"
+
+/* Puts one on the books, with its entry in the history ("salvaged"). 1, 0 it was there already. */
+int salvages_add(
+	struct store *store, const char *pass, const struct salvage *salvage, struct error *error);
+
+/*
+ * Calls back for each, newest first; run NULL: all; before_s 0: all, else those made before it.
+ * Strings are good for the call. A negative answer ends it and is returned. 0.
+ */
+int salvages_each(struct store *store, const char *run, int64_t before_s,
+	int (*each)(void *context, const struct salvage *salvage), void *context,
+	struct error *error);
+
+/* Drops one from the books, after it is gone, with its entry in the history. 1, 0 there was none. */
+int salvages_drop(struct store *store, const struct salvage *salvage, const char *why,
+	int64_t now_s, struct error *error);
+
+/* Notes that salvage of a run failed, and why; NULL: forgets it. 0. */
+int salvages_note_failure(
+	struct store *store, const char *run, int64_t now_s, const char *why, struct error *error);
