@@ -410,7 +410,9 @@ char *engine_json_message(const char *bytes, size_t length)
 {
 	json_t *root CLEANUP(json_done) = json_loadb(bytes, length, 0, NULL);
 	const char *said = json_string_value(json_object_get(root, "message"));
-	char *cut CLEANUP(mem_done) = mem_printf("%.*s", ENGINE_MESSAGE, said ? said : bytes);
+	int most = length < ENGINE_MESSAGE ? (int)length : ENGINE_MESSAGE; /* bytes may go on */
+	char *cut CLEANUP(mem_done) =
+		mem_printf("%.*s", said ? ENGINE_MESSAGE : most, said ? said : bytes);
 	char *shown = text_escape(cut[0] ? cut : "without a word");
 
 	if (strlen(shown) > ENGINE_MESSAGE) {

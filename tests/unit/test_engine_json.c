@@ -204,6 +204,14 @@ static void messages_are_whatever_can_be_shown(void **state)
 	}
 }
 
+static void a_message_ends_where_its_bytes_end(void **state)
+{
+	char *shown CLEANUP(mem_done) = engine_json_message("busy, and what follows", 4);
+
+	(void)state;
+	assert_string_equal(shown, "busy");
+}
+
 static void filters_are_json_whatever_stands_in_them(void **state)
 {
 	char *plain CLEANUP(mem_done) = engine_json_label_filter("sbx.run", NULL);
@@ -226,6 +234,7 @@ int main(void)
 		cmocka_unit_test(odd_labels_neither_blind_nor_pass_for_runs),
 		cmocka_unit_test(deep_nesting_and_double_keys_are_errors),
 		cmocka_unit_test(messages_are_whatever_can_be_shown),
+		cmocka_unit_test(a_message_ends_where_its_bytes_end),
 		cmocka_unit_test(filters_are_json_whatever_stands_in_them),
 	};
 
