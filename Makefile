@@ -56,7 +56,7 @@ else ifeq ($(V),0)
 say = @echo "  $(1) $(2)";
 endif
 
-.PHONY: all tests check lint format install uninstall clean
+.PHONY: all tests fuzzers build-fuzzers check lint format install uninstall clean
 .SECONDARY:
 
 all: $(PROGRAM)
@@ -81,6 +81,17 @@ $(BUILD)/tests/%: $(BUILD)/tests/%.o $(TEST_SUPPORT) $(LIBRARY)
 	$(call say,LD,$@)$(CC) $(ALL_CFLAGS) $(ALL_LDFLAGS) -o $@ $^ $(PACKAGE_LIBS) -lcmocka
 
 tests: all $(TESTS)
+
+# libFuzzer comes with clang; the library is built once more, so that it sees where an input leads.
+FUZZERS := $(patsubst %.c,$(BUILD)/%,$(wildcard tests/fuzz/fuzz_*.c))
+
+fuzzers:
+	$(MAKE) CC=clang MODE=dev BUILD=build/fuzz CFLAGS=-fsanitize=fuzzer-no-link build-fuzzers
+
+build-fuzzers: $(FUZZERS)
+
+$(BUILD)/tests/fuzz/fuzz_%: $(BUILD)/tests/fuzz/fuzz_%.o $(BUILD)/tests/fuzz/fuzz.o $(LIBRARY)
+	$(call say,LD,$@)$(CC) $(ALL_CFLAGS) $(ALL_LDFLAGS) -fsanitize=fuzzer -o $@ $^ $(PACKAGE_LIBS)
 
 # For clang-tidy and editors: the flags of every source, without a tool that watches the compiler.
 C_FILES := $(wildcard reaper/*.c reaper/*/*.c state/*.c tests/*/*.c)
