@@ -136,6 +136,7 @@ static void join_run(
 	row = run->row && run->row->registered ? run->row : NULL;
 	facts->recorded = row || run->marker;
 	facts->claim = run->row ? run->row->claim : CLAIM_NONE;
+	facts->salvage_failed_s = run->row ? run->row->salvage_failed_s : 0;
 	if (run->pin)
 		facts->pin = PIN_HELD;
 	check_agreement(inventory, run);

@@ -38,6 +38,8 @@ void run_row_read(struct query *query, struct arena *arena, struct run_row *ret_
 			.engine_clear_s = column_int(query, 10),
 			.claim_pass = arena_dup(arena, column_text(query, 11)),
 			.claim = claim_read(column_text(query, 12), column_int(query, 14) != 0),
+			.salvage_failed_s = column_int(query, 15),
+			.salvage_failed = arena_dup(arena, column_text(query, 16)),
 		},
 		.claim_s = column_int(query, 13),
 		.claim_begun_s = column_int(query, 14),

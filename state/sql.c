@@ -4,11 +4,16 @@
 #define RUN_COLUMNS                                                                   \
 	"run, generation, registered, created_s, ttl_s, deadline_s, last_sign_s,"     \
 	" finished_s, outcome, no_container, engine_clear_s, claim_pass, claim_goal," \
-	" claim_s, claim_begun_s"
+	" claim_s, claim_begun_s, salvage_failed_s, salvage_failed"
 /* In the order of resource_read(), run_row.c. */
 #define RESOURCE_COLUMNS "run, kind, locator, repo, base, branch, token, at, dev, ino"
 /* In the order of pin_read(), pins.c, and of page_fill(), history.c. */
 #define PIN_COLUMNS "run, pinned_by, reason, since_s, until_s"
+/* In the order of salvage_read() and salvage_insert(), salvages.c. */
+#define SALVAGE_COLUMNS \
+	"run, generation, made_s, form, tree, branch, repo, ref, commit_id, path, bytes"
+/* What names one: its ref in its repository, or its path. */
+#define SALVAGE_PLACE "((repo IS ?1 AND ref = ?2) OR path = ?3)"
 #define HISTORY_COLUMNS "id, at_s, pass, run, generation, action, reason, resource, detail, bytes"
 
 const struct sql_statement sql_statements[SQL_COUNT] = {
@@ -32,9 +37,11 @@ const struct sql_statement sql_statements[SQL_COUNT] = {
 		" VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)" },
 	[SQL_RUN_DELETE] = { "drop a run", "DELETE FROM run WHERE run = ?" },
 	[SQL_RUN_SIGN] = { "note a sign of life",
-		"UPDATE run SET last_sign_s = max(ifnull(last_sign_s, 0), ?) WHERE run = ?" },
+		"UPDATE run SET last_sign_s = max(ifnull(last_sign_s, 0), ?),"
+		" salvage_failed_s = NULL, salvage_failed = NULL WHERE run = ?" },
 	[SQL_RUN_RENEW] = { "renew a run",
-		"UPDATE run SET last_sign_s = ?, deadline_s = ? WHERE run = ?" },
+		"UPDATE run SET last_sign_s = ?, deadline_s = ?,"
+		" salvage_failed_s = NULL, salvage_failed = NULL WHERE run = ?" },
 	[SQL_RUN_FINISH] = { "finish a run",
 		"UPDATE run SET finished_s = ?, outcome = ?, engine_clear_s = NULL WHERE run = ?" },
 	[SQL_RUN_NO_CONTAINER] = { "note that a run has no container",
@@ -48,6 +55,9 @@ const struct sql_statement sql_statements[SQL_COUNT] = {
 	 */
 	[SQL_RUN_GENERATION] = { "find a generation",
 		"SELECT max(?, 1 + ifnull(max(generation), 0)) FROM history WHERE run = ?" },
+
+	[SQL_RUN_SALVAGE_FAILED] = { "note that salvage failed",
+		"UPDATE run SET salvage_failed_s = ?, salvage_failed = ? WHERE run = ?" },
 
 	[SQL_RESOURCE_EACH] = { "read resources",
 		"SELECT " RESOURCE_COLUMNS " FROM resource ORDER BY run, id" },
@@ -100,6 +110,16 @@ const struct sql_statement sql_statements[SQL_COUNT] = {
 	[SQL_PIN_ENDED] = { "read ended pins",
 		"SELECT " PIN_COLUMNS " FROM pin WHERE until_s <= ? ORDER BY since_s, run" },
 	[SQL_PIN_DELETE_ENDED] = { "drop ended pins", "DELETE FROM pin WHERE until_s <= ?" },
+
+	[SQL_SALVAGE_EACH] = { "read salvages",
+		"SELECT " SALVAGE_COLUMNS " FROM salvage"
+		" WHERE (?1 IS NULL OR run = ?1) AND made_s < ?2 ORDER BY made_s DESC, id DESC" },
+	[SQL_SALVAGE_SAME] = { "look for a salvage",
+		"SELECT 1 FROM salvage WHERE " SALVAGE_PLACE
+		" AND run = ?4 AND generation = ?5 AND commit_id IS ?6" },
+	[SQL_SALVAGE_ADD] = { "note a salvage", "INSERT INTO salvage (" SALVAGE_COLUMNS
+						") VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)" },
+	[SQL_SALVAGE_DELETE] = { "drop a salvage", "DELETE FROM salvage WHERE " SALVAGE_PLACE },
 
 	[SQL_HISTORY_ADD] = { "write history", "INSERT INTO history (at_s, pass, run, generation, "
 					       "action, reason, resource, detail,"
