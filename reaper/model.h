@@ -240,6 +240,7 @@ struct run {
 	int64_t age_since_s;   /* what the age counts from */
 	int64_t active_s;      /* last sign of life, or created */
 	const char *work_note; /* what is unsaved, or why it is unknown; NULL */
+	const char *salvaged;  /* where what was unsaved is now; NULL: nothing was salvaged */
 	int64_t bytes;         /* of all trees and paths; -1: not measured */
 
 	struct decision decision;

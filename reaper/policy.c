@@ -282,29 +282,39 @@ static bool can_salvage(const struct question *q)
 	       failed_s + SALVAGE_RETRY_S <= q->now_s;
 }
 
+enum fate policy_fate(const struct question *question)
+{
+	switch (question->facts->work) {
+	case WORK_NONE:
+	case WORK_CLEAN:
+		return FATE_GOES;
+	case WORK_UNKNOWN:
+		return FATE_STAYS;
+	case WORK_DIRTY:
+	case WORK_UNPUSHED:
+		break;
+	}
+	if (question->settings->unsaved == UNSAVED_DISCARD)
+		return FATE_GOES;
+	return can_salvage(question) ? FATE_SALVAGED : FATE_STAYS;
+}
+
 struct decision policy_decide(const struct question *question)
 {
 	struct decision decision = decide_without_work(question);
 
 	if (decision.verdict != VERDICT_REAP || question->settings->unsaved == UNSAVED_DISCARD)
 		return decision;
-	switch (question->facts->work) {
-	case WORK_NONE:
-	case WORK_CLEAN:
-		break;
-	case WORK_UNKNOWN:
+	decision.fate = policy_fate(question);
+	if (decision.fate != FATE_STAYS)
+		return decision;
+	if (question->facts->work == WORK_UNKNOWN) {
 		decision.verdict = VERDICT_KEEP;
 		decision.reason = REASON_UNKNOWN;
-		break;
-	case WORK_DIRTY:
-	case WORK_UNPUSHED:
-		decision.fate = can_salvage(question) ? FATE_SALVAGED : FATE_STAYS;
-		if (decision.fate == FATE_SALVAGED || question->facts->others_present)
-			break; /* a tree that stays: the rest goes, the result will be `partial` */
+	} else if (!question->facts->others_present) {
 		decision.verdict = VERDICT_KEEP;
 		decision.reason = REASON_UNSAVED_WORK;
-		break;
-	}
+	} /* else what is not the tree goes: the result will be `partial` */
 	return decision;
 }
 

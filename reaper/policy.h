@@ -23,6 +23,9 @@ struct question {
  */
 struct decision policy_decide(const struct question *question);
 
+/* What becomes of the trees of a run that goes, by facts->work and the settings alone. */
+enum fate policy_fate(const struct question *question);
+
 /*
  * Whether the decision depends on facts->work: looking into a tree is the one expensive question.
  */

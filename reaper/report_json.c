@@ -99,6 +99,7 @@ void report_json_run(struct json_out *json, const struct report *report, const s
 	json_resources(json, run);
 	json_text(json, "result", result_name(run->result));
 	json_bytes(json, "error", run->error ? run->error : run->fault);
+	json_bytes(json, "salvaged", run->salvaged);
 }
 
 static void json_totals(struct json_out *json, const struct report *report)

@@ -151,19 +151,31 @@ static void print_rows(
 		free(heads[i]);
 }
 
+/* What a run has to say beyond its reason; NULL: nothing. */
+static const char *words_of(const struct run *run)
+{
+	if (run->error)
+		return run->error;
+	if (run->salvaged)
+		return run->salvaged;
+	if (run->fault)
+		return run->fault;
+	return run->decision.reason == REASON_LIVE ? run->live_note : run->work_note;
+}
+
 /* Why, in words, for every run that has more to say than its reason. */
 static void print_words(const struct row *rows, size_t count, FILE *file)
 {
 	for (size_t i = 0; i < count; i++) {
 		const struct run *run = rows[i].run;
-		const char *words = run->error                            ? run->error
-				    : run->fault                          ? run->fault
-				    : run->decision.reason == REASON_LIVE ? run->live_note
-									  : run->work_note;
+		const char *words = words_of(run);
 		char *shown_words CLEANUP(mem_done) = words ? text_escape_prose(words) : NULL;
 
 		if (words)
-			(void)fprintf(file, "%s: %s\n", rows[i].cells[RUN], shown_words);
+			(void)fprintf(file, "%s: %s%s\n", rows[i].cells[RUN], shown_words,
+				run->result == RESULT_NONE && run->decision.fate == FATE_SALVAGED
+					? " (is salvaged first)"
+					: "");
 	}
 }
 

@@ -237,7 +237,7 @@ static int schema_new_identity(struct store *store, struct error *error)
 /* Within the transaction of its step. */
 static int schema_step(struct store *store, const struct migration *step, struct error *error)
 {
-	char version[64];
+	char version[96];
 	int r = db_exec(store, step->sql, "make its tables", error);
 
 	if (r < 0)

@@ -1,6 +1,6 @@
 /*
  * What can be asked about one kind of resource: the read-only half of the backend table. The half
- * that changes the world is in effects.h, and only apply.c may see it.
+ * that changes the world is in effects.h, and only apply_teardown.c may see it.
  */
 #pragma once
 

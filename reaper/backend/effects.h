@@ -1,5 +1,5 @@
 /*
- * What can be done to one kind of resource. Only apply.c includes this.
+ * What can be done to one kind of resource. Only apply_teardown.c includes this.
  *
  * Every function proves what it is about to touch once more (identity as registered, compared on
  * the descriptor it then acts on), works when any part is gone already, and may be killed anywhere.

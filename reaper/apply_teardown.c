@@ -1,0 +1,260 @@
+#include "apply_teardown.h"
+
+#include "backend/effects.h"
+#include "base/clock.h"
+#include "facts.h"
+#include "inventory.h"
+#include "policy.h"
+#include "state/marker.h"
+#include "state/salvages.h"
+
+#include <errno.h>
+
+enum act { ACT_STOP, ACT_ASK_WORK, ACT_SALVAGE, ACT_REMOVE, ACT_PURGE };
+
+/* What a failed step means for the steps behind it. */
+enum failure { FAIL_ENDS, FAIL_GOES_ON };
+
+struct step {
+	enum act act;
+	enum kind kind;
+	enum failure failure;
+};
+
+/*
+ * Teardown order, DESIGN.md section 3. Stopping what is over its deadline is the first part of it.
+ */
+static const struct step steps[] = {
+	{ ACT_STOP, KIND_CONTAINER, FAIL_ENDS },
+	{ ACT_STOP, KIND_SCOPE, FAIL_ENDS },
+	{ ACT_STOP, KIND_CGROUP, FAIL_ENDS },
+	{ ACT_STOP, KIND_PROCESS, FAIL_ENDS },
+	{ ACT_ASK_WORK, KIND_WORKTREE, FAIL_ENDS },
+	{ ACT_SALVAGE, KIND_WORKTREE, FAIL_ENDS },
+	{ ACT_REMOVE, KIND_CONTAINER, FAIL_ENDS },
+	{ ACT_REMOVE, KIND_VOLUME, FAIL_GOES_ON },
+	{ ACT_REMOVE, KIND_NETWORK, FAIL_GOES_ON },
+	{ ACT_REMOVE, KIND_SCOPE, FAIL_GOES_ON },
+	{ ACT_REMOVE, KIND_CGROUP, FAIL_GOES_ON },
+	{ ACT_REMOVE, KIND_WORKTREE, FAIL_ENDS },
+	{ ACT_REMOVE, KIND_BRANCH, FAIL_GOES_ON },
+	{ ACT_PURGE, KIND_WORKTREE, FAIL_GOES_ON },
+	{ ACT_REMOVE, KIND_PATH, FAIL_GOES_ON },
+	{ ACT_PURGE, KIND_PATH, FAIL_GOES_ON },
+};
+enum { STOP_STEPS = 4 };
+
+static bool belongs_to_tree(enum kind kind)
+{
+	return kind == KIND_WORKTREE || kind == KIND_BRANCH;
+}
+
+/* Puts on the books what was salvaged; where it is must not be forgotten. */
+static int note_salvaged(struct teardown *teardown, const struct salvage *salvage)
+{
+	const struct application *application = teardown->application;
+	int r = salvages_add(
+		application->world->store, application->pass, salvage, &teardown->error);
+
+	if (r < 0)
+		return r;
+	teardown->salvaged = arena_printf(&teardown->seen.arena, "%s%s%s%s",
+		teardown->salvaged ? teardown->salvaged : "",
+		teardown->salvaged ? ", " : "salvaged: ",
+		salvage->form == SALVAGE_COMMIT ? salvage->ref : salvage->path,
+		salvage->form == SALVAGE_COMMIT
+			? arena_printf(&teardown->seen.arena, " in %s", salvage->repo)
+			: "");
+	return 1;
+}
+
+/* What cannot be salvaged makes the tree stay, and the next passes know it. */
+static int note_unsalvaged(struct teardown *teardown, const char *why)
+{
+	teardown->unsaved = arena_printf(
+		&teardown->seen.arena, "%s; it could not be salvaged: %s", teardown->unsaved, why);
+	return salvages_note_failure(teardown->application->world->store, teardown->run->id,
+		clock_wall_s(), why, &teardown->error);
+}
+
+/* MUST 4: kept, and read back, before anything goes that cannot be made again. */
+static int salvage_tree(struct teardown *teardown, const struct backend *backend,
+	const struct resource *resource, struct effort *effort)
+{
+	void *state = world_state(teardown->application->world, backend);
+	struct error why = { 0 };
+	struct salvage salvage;
+	int r;
+
+	if (!backend->effects->salvage || resource->present == TRI_NO)
+		return 0;
+	r = backend->effects->salvage(
+		state, resource, effort, &teardown->seen.arena, &salvage, &why);
+	if (r > 0)
+		r = note_salvaged(teardown, &salvage);
+	else if (r < 0)
+		r = note_unsalvaged(teardown, why.text);
+	return r;
+}
+
+static int act_on(struct teardown *teardown, enum act act, const struct resource *resource)
+{
+	const struct backend *backend = backend_of(resource->kind);
+	void *state = world_state(teardown->application->world, backend);
+	const struct backend_effects *effects = backend->effects;
+	struct effort effort = { .deadline_ms = teardown->application->deadline_ms };
+	struct error *error = &teardown->error;
+	int r = 0;
+
+	switch (act) {
+	case ACT_STOP:
+		r = effects->stop ? effects->stop(state, resource, &effort, error) : 0;
+		break;
+	case ACT_REMOVE:
+		r = effects->remove ? effects->remove(state, resource, &effort, error) : 0;
+		break;
+	case ACT_PURGE:
+		r = effects->purge ? effects->purge(state, resource, &effort, error) : 0;
+		break;
+	case ACT_SALVAGE:
+		r = salvage_tree(teardown, backend, resource, &effort);
+		break;
+	case ACT_ASK_WORK:
+		break;
+	}
+	teardown->bytes_freed += effort.bytes_freed;
+	return r;
+}
+
+/* Acts on every resource of the step's kind; the first error is kept and the rest goes on. */
+static int act_on_each(struct teardown *teardown, const struct step *step)
+{
+	int result = 0;
+
+	for (size_t i = 0; i < teardown->run->resource_count; i++) {
+		struct resource *resource = &teardown->run->resources[i];
+		int r;
+
+		if (resource->kind != step->kind || !resource_proven(resource)) /* MUST 7 */
+			continue;
+		r = act_on(teardown, step->act, resource);
+		if (r < 0 && result == 0)
+			result = r;
+	}
+	return result;
+}
+
+/* MUST 4: the trees are asked once more, now that nothing of the run writes to them. */
+static int ask_work(struct teardown *teardown)
+{
+	const struct world *world = teardown->application->world;
+	struct facts *facts = &teardown->run->facts;
+	const char *note = NULL;
+
+	if (world->settings->policy.unsaved == UNSAVED_DISCARD)
+		return 0;
+	inventory_probe(&teardown->seen, world, teardown->run);
+	facts->work = inventory_ask_work(&teardown->seen, world, teardown->run, &note);
+	switch (facts->work) {
+	case WORK_NONE:
+	case WORK_CLEAN:
+		return 0;
+	case WORK_UNKNOWN:
+		return error_say(&teardown->error, EIO, "unsaved work cannot be told: %s",
+			note ? note : "no reason given");
+	case WORK_DIRTY:
+	case WORK_UNPUSHED:
+		break;
+	}
+	teardown->unsaved = note ? note : work_name(facts->work);
+	return 0;
+}
+
+static enum fate fate_of(const struct teardown *teardown)
+{
+	return policy_fate(&(struct question){
+		.facts = &teardown->run->facts,
+		.host = &teardown->seen.host,
+		.settings = &teardown->application->world->settings->policy,
+		.now_s = teardown->seen.now_s,
+	});
+}
+
+/* A tree is saved when all that was asked of it was: then nothing is unsaved any more. */
+static int salvage(struct teardown *teardown, const struct step *step)
+{
+	const char *unsaved = teardown->unsaved;
+	int r;
+
+	if (!unsaved || fate_of(teardown) != FATE_SALVAGED)
+		return 0;
+	r = act_on_each(teardown, step);
+	if (r >= 0 && teardown->salvaged && teardown->unsaved == unsaved)
+		teardown->unsaved = NULL;
+	return r;
+}
+
+/* MUST 6. A root that cannot be read counts as a pin. */
+static bool keep_appeared(struct teardown *teardown)
+{
+	const struct text_list *roots = &teardown->application->world->settings->roots;
+
+	for (size_t i = 0; i < roots->count && !teardown->kept_by_hand; i++)
+		teardown->kept_by_hand =
+			keep_holds(roots->items[i], teardown->run->id, clock_wall_s()) != TRI_NO;
+	return teardown->kept_by_hand;
+}
+
+static int do_step(struct teardown *teardown, const struct step *step)
+{
+	if (step->act == ACT_ASK_WORK)
+		return ask_work(teardown);
+	if (step->act == ACT_SALVAGE)
+		return salvage(teardown, step);
+	if (teardown->unsaved && belongs_to_tree(step->kind))
+		return 0;
+	return act_on_each(teardown, step);
+}
+
+static int do_steps(struct teardown *teardown, size_t count)
+{
+	int result = 0;
+
+	for (size_t i = 0; i < count; i++) {
+		int r;
+
+		if (keep_appeared(teardown))
+			return result;
+		r = do_step(teardown, &steps[i]);
+		if (r < 0 && result == 0)
+			result = r;
+		if (r < 0 && steps[i].failure == FAIL_ENDS)
+			return r;
+	}
+	return result;
+}
+
+int teardown_stop(struct teardown *teardown)
+{
+	return do_steps(teardown, STOP_STEPS);
+}
+
+int teardown_all(struct teardown *teardown)
+{
+	return do_steps(teardown, ARRAY_SIZE(steps));
+}
+
+int teardown_verify(struct teardown *teardown)
+{
+	inventory_probe(&teardown->seen, teardown->application->world, teardown->run);
+	for (size_t i = 0; i < teardown->run->resource_count; i++) {
+		const struct resource *resource = &teardown->run->resources[i];
+
+		if (!resource_proven(resource) || !resource_left(resource))
+			continue;
+		return error_say(&teardown->error, EBUSY, "%s %s is still there%s%s",
+			kind_name(resource->kind), resource->locator, resource->note ? ": " : "",
+			resource->note ? resource->note : "");
+	}
+	return 0;
+}

@@ -1,0 +1,28 @@
+/*
+ * One claimed run being taken apart: the steps in their order. Private to apply.c, whose MUSTs
+ * (apply.h) hold here too.
+ */
+#pragma once
+
+#include "apply.h"
+
+struct teardown {
+	const struct application *application;
+	struct inventory seen; /* the second look, of this run only */
+	struct run *run;       /* within it */
+	int64_t bytes_freed;
+	struct error error;   /* the first of a step */
+	const char *unsaved;  /* why the tree stays; NULL: it may go */
+	const char *salvaged; /* where its unsaved work is now; NULL: there was none */
+	bool kept_by_hand;    /* a .keep appeared */
+};
+
+/*
+ * The steps that stop what runs, or all of them. 0 or positive; -errno with teardown->error when
+ * one failed on which the others rest. Also look at kept_by_hand and unsaved.
+ */
+int teardown_stop(struct teardown *teardown);
+int teardown_all(struct teardown *teardown);
+
+/* MUST 8: 0 when nothing is left, -EBUSY with the first leftover named. */
+int teardown_verify(struct teardown *teardown);
