@@ -190,6 +190,7 @@ struct host_facts {
 	int64_t resumed_s; /* when a pass first saw that the host had slept; 0: it has not */
 	/* Wall and boot clock disagree by more than 5 min since the last pass. */
 	bool clock_stepped;
+	int64_t clock_step_s; /* by so much; 0 after a boot, when it can only be seen to go back */
 };
 
 struct decision {

@@ -5,6 +5,7 @@
 #include "base/text.h"
 #include "os/dir.h"
 #include "os/signals.h"
+#include "policy.h"
 #include "state/history.h"
 #include "state/marker.h"
 #include "state/passes.h"
@@ -54,19 +55,35 @@ static bool has_containers(const struct run *run)
 	return false;
 }
 
+static int note_sight(struct store *store, const struct inventory *inventory, const struct run *run,
+	const struct settings *settings, struct error *error)
+{
+	bool sighted = run->facts.first_seen_s && run->facts.first_seen_s != inventory->now_s;
+	bool ages_by_sight = policy_ages_by_sight(&(struct question){
+		.facts = &run->facts,
+		.host = &inventory->host,
+		.settings = &settings->policy,
+		.now_s = inventory->now_s,
+	});
+
+	if (ages_by_sight && !sighted && runid_valid(run->id))
+		return runs_note_sighting(store, run->id, inventory->now_s, error);
+	if (!ages_by_sight && sighted) /* an old one would cut the wait of rule 4 short */
+		return runs_drop_sighting(store, run->id, error);
+	return 0;
+}
+
 /* Notes about one run what a later pass may need to know when it cannot see it any more, and drops
  * what it need not. */
 static int note_seen(struct store *store, const struct inventory *inventory, const struct run *run,
-	bool engines, struct error *error)
+	const struct settings *settings, bool engines, struct error *error)
 {
-	bool ages_by_sight = !run->facts.recorded || run->decision.reason == REASON_CLOCK;
-	bool sighted = run->facts.first_seen_s && run->facts.first_seen_s != inventory->now_s;
 	int r = 0;
 
 	if (run->row_outlived)
 		r = runs_drop_claimed(store, run->id, error);
-	if (r >= 0 && ages_by_sight && !sighted && runid_valid(run->id))
-		r = runs_note_sighting(store, run->id, inventory->now_s, error);
+	if (r >= 0)
+		r = note_sight(store, inventory, run, settings, error);
 	if (r >= 0 && engines && run->row && run->row->registered && run->facts.finished_s &&
 		run->row->engine_clear_s < run->facts.finished_s && !has_containers(run))
 		r = runs_note_engine_clear(store, run->id, inventory->now_s, error);
@@ -84,13 +101,16 @@ int pass_open(const struct session *session, const char *pass, const struct inve
 	if (r < 0)
 		return r;
 	clocks.resumed_s = inventory->host.resumed_s;
+	clocks.step_s = inventory->host.clock_step_s;
 	r = pass_begin(session->store, pass, &clocks, error);
 	if (r >= 0)
 		r = runs_void_claims(session->store, error);
-	if (r >= 0)
+	/* A clock that was just set is not believed: the pins it ends would be gone for good. */
+	if (r >= 0 && !inventory->host.clock_stepped)
 		r = pins_expire(session->store, inventory->now_s, end_mirror, &ending, error);
 	for (size_t i = 0; r >= 0 && i < inventory->run_count; i++)
-		r = note_seen(session->store, inventory, inventory->runs[i], engines, error);
+		r = note_seen(session->store, inventory, inventory->runs[i], &session->settings,
+			engines, error);
 	if (r >= 0)
 		r = runs_drop_sightings(session->store, inventory, error);
 	return r;
@@ -150,7 +170,7 @@ int pass_close(const struct session *session, const struct report *report, enum 
 	int64_t now_s = clock_wall_s();
 	int r = pass_end(session->store, report->pass, now_s, &counts, error);
 
-	if (r < 0)
-		return r;
+	if (r < 0 || report->inventory->host.clock_stepped)
+		return r; /* what a clock that was just set calls old may be of today */
 	return history_trim(session->store, now_s - session->settings.policy.history_s, error);
 }

@@ -107,10 +107,21 @@ static bool in_future(const struct question *q, int64_t moment_s)
 	return moment_s > q->now_s + SKEW_S;
 }
 
-static bool facts_in_future(const struct question *q)
+static bool told_in_future(const struct question *q)
 {
 	return in_future(q, q->facts->created_s) || in_future(q, q->facts->last_sign_s) ||
-	       in_future(q, q->facts->finished_s) || in_future(q, q->facts->first_seen_s);
+	       in_future(q, q->facts->finished_s);
+}
+
+bool policy_ages_by_sight(const struct question *q)
+{
+	return !q->facts->recorded || told_in_future(q);
+}
+
+/* When a run was first seen says something only where it is aged by that. */
+static bool facts_in_future(const struct question *q)
+{
+	return told_in_future(q) || (!q->facts->recorded && in_future(q, q->facts->first_seen_s));
 }
 
 /*

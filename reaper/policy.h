@@ -32,6 +32,12 @@ enum fate policy_fate(const struct question *question);
 bool policy_needs_work(const struct question *question);
 
 /*
+ * Whether facts->first_seen_s matters: nothing was told of the run, or a time that was told lies in
+ * the future.
+ */
+bool policy_ages_by_sight(const struct question *question);
+
+/*
  * Whether rule 1 to 8 by itself holds, and what it says; for explanations. *ret only when it does.
  */
 bool policy_rule(unsigned rule, const struct question *question, struct decision *ret);

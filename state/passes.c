@@ -62,9 +62,13 @@ void pass_compare(
 	int64_t boot_s = now->wall_s - now->boot_ms / 1000, step_s;
 	struct host_facts host = { .boot_s = boot_s > 0 ? boot_s : 0 };
 
-	if (last && text_equal(last->boot_id, now->boot_id)) {
+	if (last && !text_equal(last->boot_id, now->boot_id)) {
+		/* Of a machine that was off, only that time does not run backwards is known. */
+		host.clock_stepped = now->wall_s < last->wall_s - STEP_S;
+	} else if (last) {
 		step_s = wall_step_s(last, now);
 		host.clock_stepped = step_s > STEP_S || step_s < -STEP_S;
+		host.clock_step_s = host.clock_stepped ? step_s : 0;
 		if (was_suspended(last, now))
 			host.resumed_s = now->wall_s;
 		else if (last->resumed_s) /* the same moment, in what the wall clock says now */
@@ -73,11 +77,10 @@ void pass_compare(
 	*ret_host = host;
 }
 
-int pass_begin(struct store *store, const char *pass, const struct pass_clocks *clocks,
+static int pass_add(struct store *store, const char *pass, const struct pass_clocks *clocks,
 	struct error *error)
 {
 	struct query query CLEANUP(query_done) = query_new(store, SQL_PASS_BEGIN);
-	int r;
 
 	query_text(&query, pass);
 	query_int(&query, clocks->wall_s);
@@ -85,8 +88,30 @@ int pass_begin(struct store *store, const char *pass, const struct pass_clocks *
 	query_int(&query, clocks->awake_ms);
 	query_text(&query, clocks->boot_id);
 	query_int(&query, clocks->resumed_s);
-	r = query_run(&query, error);
-	return r < 0 ? r : 0;
+	return query_run(&query, error);
+}
+
+static int sightings_shift(
+	struct store *store, const struct pass_clocks *clocks, struct error *error)
+{
+	struct query query CLEANUP(query_done) = query_new(store, SQL_SIGHTING_SHIFT);
+
+	query_int(&query, clocks->step_s);
+	query_int(&query, clocks->wall_s);
+	return query_run(&query, error);
+}
+
+int pass_begin(struct store *store, const char *pass, const struct pass_clocks *clocks,
+	struct error *error)
+{
+	struct transaction transaction CLEANUP(transaction_done) = { 0 };
+	int r = transaction_write(&transaction, store, error);
+
+	if (r >= 0)
+		r = pass_add(store, pass, clocks, error);
+	if (r >= 0)
+		r = sightings_shift(store, clocks, error);
+	return r < 0 ? r : transaction_commit(&transaction, error);
 }
 
 static int pass_set_end(struct store *store, const char *pass, int64_t now_s,

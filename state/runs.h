@@ -20,6 +20,9 @@ int runs_note_sighting(struct store *store, const char *run, int64_t now_s, stru
 /* Fills facts.first_seen_s of all runs that were sighted. 0. */
 int runs_load_sightings(struct store *store, struct inventory *inventory, struct error *error);
 
+/* Forgets when a run was first seen. 0. */
+int runs_drop_sighting(struct store *store, const char *run, struct error *error);
+
 /* Forgets sightings of runs that the inventory does not show any more. 0. */
 int runs_drop_sightings(
 	struct store *store, const struct inventory *inventory, struct error *error);

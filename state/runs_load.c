@@ -135,6 +135,13 @@ static int sighting_delete(struct store *store, const char *run, struct error *e
 	return query_run(&query, error);
 }
 
+int runs_drop_sighting(struct store *store, const char *run, struct error *error)
+{
+	int r = sighting_delete(store, run, error);
+
+	return r < 0 ? r : 0;
+}
+
 int runs_drop_sightings(struct store *store, const struct inventory *inventory, struct error *error)
 {
 	struct transaction transaction CLEANUP(transaction_done) = { 0 };

@@ -100,6 +100,9 @@ const struct sql_statement sql_statements[SQL_COUNT] = {
 		"SELECT first_seen_s FROM sighting WHERE run = ?" },
 	[SQL_SIGHTING_ADD] = { "note a sighting",
 		"INSERT INTO sighting (run, first_seen_s) VALUES (?, ?) ON CONFLICT DO NOTHING" },
+	[SQL_SIGHTING_SHIFT] = { "move sightings with the clock",
+		"UPDATE sighting SET first_seen_s = max(0, min(first_seen_s + ?1, ?2))"
+		" WHERE ?1 <> 0 OR first_seen_s > ?2" },
 	[SQL_SIGHTING_DELETE] = { "drop a sighting", "DELETE FROM sighting WHERE run = ?" },
 
 	[SQL_PIN_EACH] = { "read pins", "SELECT " PIN_COLUMNS " FROM pin ORDER BY since_s, run" },

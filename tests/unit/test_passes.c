@@ -83,6 +83,52 @@ static void after_a_boot_only_the_boot_counts(void **state)
 	assert_int_equal(host.boot_s, 0);
 }
 
+static void over_a_boot_the_clock_may_go_forward_but_not_back(void **state)
+{
+	struct pass_clocks now = base;
+	struct host_facts host;
+
+	(void)state;
+	now.boot_id[0] = 'f';
+	now.boot_ms = now.awake_ms = 60000;
+	now.wall_s = base.wall_s - 200;
+	pass_compare(&base, &now, &host);
+	assert_false(host.clock_stepped);
+	now.wall_s = 31536000; /* 1971: the battery of its clock is empty */
+	pass_compare(&base, &now, &host);
+	assert_true(host.clock_stepped);
+	assert_int_equal(host.clock_step_s, 0);
+}
+
+/* When o1 was first seen, by the sightings of the database. */
+static int64_t sighting_of_o1(void **state)
+{
+	struct inventory inventory CLEANUP(inventory_done) = { 0 };
+	const struct run *run = inventory_run(&inventory, "o1");
+
+	assert_int_equal(runs_load_sightings(database(state), &inventory, NULL), 0);
+	return run->facts.first_seen_s;
+}
+
+static void sightings_move_with_the_clock_and_are_never_in_the_future(void **state)
+{
+	static const int64_t years_s = INT64_C(315360000);
+	struct pass_clocks clocks = base;
+
+	assert_int_equal(runs_note_sighting(database(state), "o1", base.wall_s - 60, NULL), 0);
+	clocks.wall_s += years_s;
+	clocks.step_s = years_s;
+	assert_int_equal(pass_begin(database(state), "p1", &clocks, NULL), 0);
+	assert_int_equal(sighting_of_o1(state), clocks.wall_s - 60);
+	clocks.step_s = 0; /* back, but over a boot: by how much cannot be told */
+	clocks.wall_s = base.wall_s;
+	assert_int_equal(pass_begin(database(state), "p2", &clocks, NULL), 0);
+	assert_int_equal(sighting_of_o1(state), base.wall_s);
+	clocks.step_s = -2 * base.wall_s;
+	assert_int_equal(pass_begin(database(state), "p3", &clocks, NULL), 0);
+	assert_int_equal(sighting_of_o1(state), 0);
+}
+
 static void the_last_pass_that_began_is_remembered(void **state)
 {
 	struct pass_clocks read, second = base;
@@ -130,6 +176,8 @@ int main(void)
 		cmocka_unit_test(a_step_of_more_than_five_minutes_is_seen_either_way),
 		cmocka_unit_test(a_suspend_is_no_step_and_is_noted_when_it_is_seen),
 		cmocka_unit_test(after_a_boot_only_the_boot_counts),
+		cmocka_unit_test(over_a_boot_the_clock_may_go_forward_but_not_back),
+		TEST(sightings_move_with_the_clock_and_are_never_in_the_future),
 		TEST(the_last_pass_that_began_is_remembered),
 		TEST(an_end_is_noted_and_what_was_done_stands_in_the_log),
 	};
