@@ -7,7 +7,9 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/kcmp.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/sysmacros.h>
 
 enum {
@@ -185,9 +187,24 @@ static const char *next_number(DIR *listing)
 	return NULL;
 }
 
+/* Whether a thread works in the directories of its leader. Where that cannot be told it is no. */
+static bool shares_directories(const struct suspect *suspect, const char *thread)
+{
+	return syscall(SYS_kcmp, suspect->pid, (pid_t)strtol(thread, NULL, 10), KCMP_FS, 0, 0) == 0;
+}
+
+/* The link count of the directory says how many there are (fs/proc/base.c, proc_task_getattr). */
+static bool has_threads(const struct suspect *suspect)
+{
+	struct stat tasks;
+
+	return fstatat(suspect->entry, "task", &tasks, AT_SYMLINK_NOFOLLOW) < 0 ||
+	       tasks.st_nlink > 3;
+}
+
 /*
- * A process whose leader has ended before its threads has no directories of its own any more; the
- * threads have. (Threads of a living leader share its directories, but for unshare(CLONE_FS).)
+ * Threads may have directories of their own, by unshare(CLONE_FS); and a process whose leader has
+ * ended before its threads has only theirs.
  */
 static int search_threads(struct search *search, struct suspect *suspect)
 {
@@ -204,9 +221,11 @@ static int search_threads(struct search *search, struct suspect *suspect)
 		return -errno;
 	(void)TAKE_FD(tasks);
 	while (r >= 0 && (name = next_number(listing))) {
-		int task CLEANUP(fd_done) =
-			openat(dirfd(listing), name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+		int task CLEANUP(fd_done) = -EBADF;
 
+		if (shares_directories(suspect, name))
+			continue;
+		task = openat(dirfd(listing), name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 		r = task < 0 ? -errno : search_task(search, task, suspect);
 		if (r == -ENOENT || r == -ESRCH)
 			r = 0;
@@ -220,12 +239,13 @@ static int search_process(struct search *search, struct suspect *suspect)
 	struct proc_stat stat;
 	int r = search_task(search, suspect->entry, suspect);
 
-	if (r != -ESRCH)
-		return r;
-	r = proc_stat_read(suspect->entry, &stat);
-	if (r < 0 || proc_stat_ended(&stat))
-		return r;
-	return search_threads(search, suspect);
+	if (r == -ESRCH) {
+		r = proc_stat_read(suspect->entry, &stat);
+		if (r < 0 || proc_stat_ended(&stat))
+			return r;
+		return search_threads(search, suspect);
+	}
+	return r < 0 || !has_threads(suspect) ? r : search_threads(search, suspect);
 }
 
 static void search_entry(struct search *search, pid_t pid)

@@ -48,10 +48,10 @@ struct process_seen {
 /*
  * Looks at every process but ourselves: calls back for each that has its working directory or root
  * at or below one of the places, found by comparing device and inode from there up to "/", never by
- * path text; once for its working directory and once for its root. A process whose leader has ended
- * is looked at through its threads. Not seen: a directory that a thread has unshared for itself,
- * and what was bound into another mount namespace from below a place (its parents there are
- * others), and pid 1 where it is shielded from us: no run starts it. 0; -EACCES when some processes
+ * path text; once for its working directory and once for its root, and so for each of its threads
+ * that has directories of its own. Not seen: what was bound into another mount namespace from below
+ * a place (its parents there are others), and pid 1 where it is shielded from us: no run starts it.
+ * 0; -EACCES when some processes
  * could not be looked at (then an absence proves nothing; the error says how many); -errno. A
  * process that ends meanwhile is not there.
  */

@@ -3,6 +3,7 @@
 
 #include <poll.h>
 #include <pthread.h>
+#include <sched.h>
 #include <signal.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
@@ -109,6 +110,34 @@ pid_t child_start_leaderless(const char *directory)
 	child_require(pthread_create(&thread, NULL, child_second_thread, NULL) == 0);
 	child_ready(ready);
 	pthread_exit(NULL);
+}
+
+struct child_elsewhere {
+	const char *directory;
+	const int *ready;
+};
+
+static void *child_unshared_thread(void *context)
+{
+	const struct child_elsewhere *elsewhere = context;
+
+	child_require(unshare(CLONE_FS) == 0 && chdir(elsewhere->directory) == 0);
+	child_ready(elsewhere->ready);
+	child_sleep();
+}
+
+pid_t child_start_unshared(const char *directory)
+{
+	struct child_elsewhere elsewhere = { .directory = directory };
+	pthread_t thread;
+	int ready[2];
+	pid_t pid = child_fork(ready);
+
+	if (pid)
+		return pid;
+	elsewhere.ready = ready;
+	child_require(pthread_create(&thread, NULL, child_unshared_thread, &elsewhere) == 0);
+	child_sleep();
 }
 
 void child_end(pid_t pid)

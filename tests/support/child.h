@@ -12,6 +12,11 @@ pid_t child_start_in_root(const char *root);
 /* A child whose leader has ended while a second thread sleeps on in the directory. */
 pid_t child_start_leaderless(const char *directory);
 
+/*
+ * A child whose leader works where we do, while a second thread has a working directory of its own.
+ */
+pid_t child_start_unshared(const char *directory);
+
 /* Kills it (whatever state it is in) and takes its exit. */
 void child_end(pid_t pid);
 

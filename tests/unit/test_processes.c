@@ -304,6 +304,17 @@ static void a_process_whose_leader_ended_is_found_through_its_threads(void **sta
 	assert_int_equal(world->seen[0].pid, world->child);
 }
 
+static void a_thread_with_a_directory_of_its_own_is_seen(void **state)
+{
+	struct world *world = *state;
+
+	world->child = child_start_unshared(below(world, "tree/deep"));
+	assert_int_equal(world_look(world, "tree"), 1);
+	assert_int_equal(world->seen[0].pid, world->child);
+	assert_string_equal(world->seen[0].how, "working directory");
+	assert_int_equal(world_look(world, "tree2"), 0);
+}
+
 static void a_zombie_is_in_no_directory(void **state)
 {
 	struct world *world = *state;
@@ -468,6 +479,7 @@ int main(void)
 		IN_WORLD(every_place_on_the_way_up_is_told),
 		IN_WORLD(a_root_directory_in_the_tree_is_found),
 		IN_WORLD(a_process_whose_leader_ended_is_found_through_its_threads),
+		IN_WORLD(a_thread_with_a_directory_of_its_own_is_seen),
 		IN_WORLD(a_zombie_is_in_no_directory),
 		IN_WORLD(a_deleted_directory_still_lies_where_it_was),
 		IN_WORLD(a_tree_that_was_renamed_is_the_same_tree),
