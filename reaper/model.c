@@ -237,6 +237,7 @@ struct resource *run_add_resource(
 		.generation = resource->generation,
 		.span_from_s = resource->span_from_s,
 		.span_to_s = resource->span_to_s,
+		.begun_s = resource->begun_s,
 		.locator = arena_dup(&inventory->arena, resource->locator),
 		.bytes = -1,
 	};

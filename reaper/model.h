@@ -100,6 +100,8 @@ struct resource {
 	/* The run's span: a labelled container made before it is not the run's. */
 	int64_t span_from_s;
 	int64_t span_to_s; /* 0: no record, or not ended yet */
+	/* When its removal began: what is made after that is a later run's. 0: it has not. */
+	int64_t begun_s;
 
 	enum kind kind;
 	unsigned proof; /* a set of enum proof */
@@ -153,6 +155,7 @@ struct record {
 	const char *salvage_failed;
 	enum claim claim;       /* row only */
 	const char *claim_pass; /* row only; the pass that holds the claim */
+	int64_t claim_begun_s;  /* row only; 0: it has not begun */
 	struct resource *resources;
 	size_t resource_count;
 };

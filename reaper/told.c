@@ -150,6 +150,7 @@ static void join_run(
 		run->resources[i].generation = run->row ? run->row->generation : 0;
 		run->resources[i].span_from_s = facts->created_s;
 		run->resources[i].span_to_s = facts->finished_s;
+		run->resources[i].begun_s = run->row ? run->row->claim_begun_s : 0;
 	}
 }
 

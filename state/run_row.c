@@ -40,9 +40,9 @@ void run_row_read(struct query *query, struct arena *arena, struct run_row *ret_
 			.claim = claim_read(column_text(query, 12), column_int(query, 14) != 0),
 			.salvage_failed_s = column_int(query, 15),
 			.salvage_failed = arena_dup(arena, column_text(query, 16)),
+			.claim_begun_s = column_int(query, 14),
 		},
 		.claim_s = column_int(query, 13),
-		.claim_begun_s = column_int(query, 14),
 	};
 }
 
@@ -225,5 +225,6 @@ int run_row_check_free(const struct run_row *row, struct error *error)
 	if (!run_row_begun(row))
 		return 0;
 	return error_say(error, EBUSY, "run '%s' is being taken apart since %s by pass %s",
-		row->record.run, moment_format(moment, row->claim_begun_s), row->record.claim_pass);
+		row->record.run, moment_format(moment, row->record.claim_begun_s),
+		row->record.claim_pass);
 }

@@ -8,7 +8,7 @@
 
 struct run_row {
 	struct record record; /* claim and claim_pass included */
-	int64_t claim_s, claim_begun_s;
+	int64_t claim_s;
 };
 
 /* The row of SQL_RUN_EACH or SQL_RUN_GET that the query reached, without its resources. */

@@ -57,10 +57,13 @@ bool container_disowned(const struct container_state *state, const char *id)
 /* Why a thing was not made within the span of the run, or NULL; an open end (0) is no limit. */
 static const char *outside_of_span(const struct engine_item *item, const struct resource *owner)
 {
-	if (!owner->span_from_s && !owner->span_to_s)
+	if (!owner->span_from_s && !owner->span_to_s && !owner->begun_s)
 		return NULL;
 	if (!item->made_s)
 		return "when it was made cannot be told";
+	/* No slack: it is this host's engine, and within one second a later run's is spared. */
+	if (owner->begun_s && item->made_s >= owner->begun_s)
+		return "it was made after the removal of the run had begun";
 	if (item->made_s < owner->span_from_s - SPAN_SLACK_S ||
 		(owner->span_to_s && item->made_s > owner->span_to_s + SPAN_SLACK_S))
 		return "it was made outside of the run's span";

@@ -98,6 +98,7 @@ static void resource_set_span(struct resource *resource, const struct run *run)
 			resource->span_to_s = record->finished_s;
 	}
 	resource->generation = run->row ? run->row->generation : 0;
+	resource->begun_s = run->row ? run->row->claim_begun_s : 0;
 }
 
 static struct run *discover_run(struct discovery *discovery, const char *label)

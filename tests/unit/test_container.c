@@ -67,7 +67,7 @@
 		.request = NULL \
 	}
 
-enum { TIMEOUT_MS = 300 };
+enum { TIMEOUT_MS = 300, MADE_S = 1795966380 };
 
 struct bench {
 	struct stub stub;
@@ -404,6 +404,42 @@ static void a_label_does_not_take_what_another_run_s_record_names(void **state)
 	container_backend.discover(bench.backend, &bench.inventory, NULL);
 	assert_int_equal(found(&bench, "r2", 0)->proof, PROOF_NONE);
 	assert_non_null(found(&bench, "r2", 0)->note);
+}
+
+/* A claim that an earlier pass began, whether or not somebody had registered the run. */
+static void what_was_made_after_a_removal_began_is_a_later_run_s(void **state)
+{
+	static const struct {
+		int64_t begun_s;
+		bool registered;
+		enum proof proof;
+	} cases[] = {
+		{ MADE_S - 60, false, PROOF_NONE },
+		{ MADE_S, false, PROOF_NONE },
+		{ MADE_S + 1, false, PROOF_LABEL },
+		{ MADE_S - 60, true, PROOF_NONE },
+		{ MADE_S + 1, true, PROOF_LABEL },
+	};
+	static const struct stub_answer answers[] = { PING,
+		LIST("[" LISTED(ID, "\"sbx.run\":\"r1\"") "]"), CLEAN_IMAGE, NO_VOLUMES,
+		NO_NETWORKS, END };
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		struct bench bench CLEANUP(bench_done) = { 0 };
+		const struct record row = {
+			.run = "r1",
+			.registered = cases[i].registered,
+			.created_s = MADE_S - 3600,
+			.claim = CLAIM_BEGUN_REAP,
+			.claim_begun_s = cases[i].begun_s,
+		};
+
+		bench_up(&bench, answers, NULL);
+		inventory_run(&bench.inventory, "r1")->row = &row;
+		container_backend.discover(bench.backend, &bench.inventory, NULL);
+		assert_int_equal(found(&bench, "r1", 0)->proof, cases[i].proof);
+	}
 }
 
 static void a_found_container_joins_the_registered_one(void **state)
@@ -857,6 +893,7 @@ int main(void)
 		cmocka_unit_test(what_an_image_says_decides_whether_a_label_proves),
 		cmocka_unit_test(a_creation_date_of_year_one_is_unknown),
 		cmocka_unit_test(a_label_does_not_take_what_another_run_s_record_names),
+		cmocka_unit_test(what_was_made_after_a_removal_began_is_a_later_run_s),
 		cmocka_unit_test(a_found_container_joins_the_registered_one),
 		cmocka_unit_test(podman_s_own_list_serves_where_the_compatible_one_fails),
 		cmocka_unit_test(only_the_engine_s_own_word_is_absence),
