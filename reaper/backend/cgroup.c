@@ -74,12 +74,14 @@ static int cgroup_check_present(const struct cgroup_state *state, struct error *
  * Whether the open group is the registered one. Inode numbers of cgroups are not used again before
  * a reboot; the device number is left out, since each cgroup namespace's mount has its own.
  */
-static int group_check_identity(int group, const struct resource *resource, struct error *error)
+static int group_check_identity(
+	int group, const struct resource *resource, struct stat *ret_found, struct error *error)
 {
 	struct stat found;
 
 	if (fstat(group, &found) < 0)
 		return error_set(error, errno, "look at the group");
+	*ret_found = found;
 	if (resource->ino && resource->ino != found.st_ino)
 		return error_say(error, ESTALE,
 			"it is another group than the registered one: inode %ju instead of %ju",
@@ -124,6 +126,7 @@ void group_probe(const struct cgroup_state *state, struct resource *resource, co
 {
 	int group CLEANUP(fd_done) = -EBADF;
 	struct error error = { 0 };
+	struct stat found;
 	bool populated;
 
 	if (cgroup_check_present(state, &error) < 0) {
@@ -142,9 +145,14 @@ void group_probe(const struct cgroup_state *state, struct resource *resource, co
 	resource->present = TRI_YES;
 	if (cgroupfs_populated(group, &populated, &error) == 0)
 		resource->alive = populated ? TRI_YES : TRI_NO;
-	if (group_check_identity(group, resource, &error) < 0 ||
-		cgroup_check_path(state, path, &error) < 0)
+	if (group_check_identity(group, resource, &found, &error) < 0 ||
+		cgroup_check_path(state, path, &error) < 0) {
 		resource->contradicts = true;
+	} else if (!resource->ino) {
+		/* From here on it is this one, whatever gets its name. */
+		resource->dev = found.st_dev;
+		resource->ino = found.st_ino;
+	}
 	if (error.code)
 		resource->note = arena_dup(arena, error.text);
 }
@@ -158,6 +166,7 @@ static int group_open_proven(const struct cgroup_state *state, const struct reso
 {
 	int group CLEANUP(fd_done) = -EBADF;
 	struct error refused = { 0 };
+	struct stat found;
 	int r;
 
 	if (state->absent < 0) /* -ENOENT would say that the group is gone */
@@ -169,7 +178,7 @@ static int group_open_proven(const struct cgroup_state *state, const struct reso
 		return -ENOENT;
 	if (group < 0)
 		return error_say(error, -group, "%s", refused.text);
-	r = group_check_identity(group, resource, error);
+	r = group_check_identity(group, resource, &found, error);
 	return r < 0 ? group_fail(error, r, path) : TAKE_FD(group);
 }
 

@@ -272,6 +272,12 @@ static void probe_place(const char *root, struct resource *resource, struct aren
 		another = another_thing(resource, &seen);
 	if (another)
 		contradict(resource, another);
+	if (r < 0 || another || resource->dev || resource->ino)
+		return;
+	/* From here on it is this one, whatever gets its name. */
+	resource->dev = seen.st.st_dev;
+	resource->ino = seen.st.st_ino;
+	resource->token = seen.birth[0] ? arena_dup(arena, seen.birth) : NULL;
 }
 
 static void path_probe(void *state, struct resource *resource, struct arena *arena)

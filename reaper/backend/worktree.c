@@ -165,6 +165,11 @@ static void worktree_probe(void *context, struct resource *resource, struct aren
 	resource->set_aside = sight.set_aside ? arena_printf(arena, "%s/%s/%s", sight.root,
 							TRASH_NAME, sight.set_aside)
 					      : NULL;
+	if (sight.present == TRI_YES && !sight.contradicts && !resource->dev && !resource->ino) {
+		/* From here on it is this one, whatever gets its name. */
+		resource->dev = sight.dev;
+		resource->ino = sight.ino;
+	}
 	if (resource->branch && !sight.contradicts)
 		(void)remember(state, resource);
 }
