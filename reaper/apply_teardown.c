@@ -10,7 +10,7 @@
 
 #include <errno.h>
 
-enum act { ACT_STOP, ACT_ASK_WORK, ACT_SALVAGE, ACT_REMOVE, ACT_PURGE };
+enum act { ACT_STOP, ACT_ASK_WORK, ACT_SALVAGE, ACT_ASK_PROCESSES, ACT_REMOVE, ACT_PURGE };
 
 /* What a failed step means for the steps behind it. */
 enum failure { FAIL_ENDS, FAIL_GOES_ON };
@@ -36,6 +36,7 @@ static const struct step steps[] = {
 	{ ACT_REMOVE, KIND_NETWORK, FAIL_GOES_ON },
 	{ ACT_REMOVE, KIND_SCOPE, FAIL_GOES_ON },
 	{ ACT_REMOVE, KIND_CGROUP, FAIL_GOES_ON },
+	{ ACT_ASK_PROCESSES, KIND_WORKTREE, FAIL_ENDS },
 	{ ACT_REMOVE, KIND_WORKTREE, FAIL_ENDS },
 	{ ACT_REMOVE, KIND_BRANCH, FAIL_GOES_ON },
 	{ ACT_PURGE, KIND_WORKTREE, FAIL_GOES_ON },
@@ -120,6 +121,7 @@ static int act_on(struct teardown *teardown, enum act act, const struct resource
 		r = salvage_tree(teardown, backend, resource, &effort);
 		break;
 	case ACT_ASK_WORK:
+	case ACT_ASK_PROCESSES:
 		break;
 	}
 	teardown->bytes_freed += effort.bytes_freed;
@@ -211,6 +213,9 @@ static int do_step(struct teardown *teardown, const struct step *step)
 		return ask_work(teardown);
 	if (step->act == ACT_SALVAGE)
 		return salvage(teardown, step);
+	if (step->act == ACT_ASK_PROCESSES) /* stopping and saving took their time */
+		return inventory_ask_processes(&teardown->seen, teardown->application->world,
+			teardown->run, &teardown->error);
 	if (teardown->unsaved && belongs_to_tree(step->kind))
 		return 0;
 	return act_on_each(teardown, step);

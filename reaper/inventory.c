@@ -102,6 +102,32 @@ enum work inventory_ask_work(struct inventory *inventory, const struct world *wo
 	return worst;
 }
 
+static int say_occupied(const struct run *run, struct error *error)
+{
+	for (size_t i = 0; i < run->resource_count; i++) {
+		const struct resource *process = &run->resources[i];
+
+		if (process->kind == KIND_PROCESS && !resource_proven(process) &&
+			process->alive != TRI_NO)
+			return error_say(error, EBUSY, "process %s works in its tree (%s)",
+				process->locator, process->note ? process->note : "unseen");
+	}
+	return 0;
+}
+
+int inventory_ask_processes(struct inventory *inventory, const struct world *world, struct run *run,
+	struct error *error)
+{
+	size_t asked = inventory->source_count;
+
+	process_backend.discover(world_state(world, &process_backend), inventory, run->id);
+	for (size_t i = asked; i < inventory->source_count; i++)
+		if (inventory->sources[i].ok == TRI_NO)
+			return error_say(error, EIO, "whether anybody works in its tree: %s",
+				inventory->sources[i].error);
+	return say_occupied(run, error);
+}
+
 static bool has_tree(const struct run *run)
 {
 	for (size_t i = 0; i < run->resource_count; i++)

@@ -32,5 +32,12 @@ int inventory_gather(struct inventory *inventory, const struct world *world,
 enum work inventory_ask_work(struct inventory *inventory, const struct world *world,
 	const struct run *run, const char **ret_note);
 
+/*
+ * Asks again whether anybody works in the trees of a run who is not the run's own: 0 when nobody
+ * does, -EBUSY with an error that names the process, -EIO when it cannot be told.
+ */
+int inventory_ask_processes(struct inventory *inventory, const struct world *world, struct run *run,
+	struct error *error);
+
 /* Looks at every resource of a run again. */
 void inventory_probe(struct inventory *inventory, const struct world *world, struct run *run);
