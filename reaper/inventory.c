@@ -159,12 +159,12 @@ static int64_t measure(const char *path)
 {
 	char *parent CLEANUP(mem_done) = pathname_parent(path);
 	int fd CLEANUP(fd_done) = dir_open(parent, NULL);
-	int64_t bytes;
+	struct tree_size size;
 
 	if (fd < 0 ||
-		treesize(fd, pathname_last(path), deadline_in_ms(SIZE_LIMIT_MS), &bytes, NULL) < 0)
+		treesize(fd, pathname_last(path), deadline_in_ms(SIZE_LIMIT_MS), &size, NULL) < 0)
 		return -1;
-	return bytes;
+	return size.bytes;
 }
 
 static void measure_run(struct run *run)

@@ -9,7 +9,7 @@
 
 struct measure {
 	struct walk walk;
-	int64_t bytes;
+	struct tree_size size;
 	struct error *error;
 };
 
@@ -23,6 +23,12 @@ static int fail(struct measure *measure, int code, const char *name)
 	char *path CLEANUP(mem_done) = walk_path(&measure->walk, name);
 
 	return error_set(measure->error, code, "measure %s", path);
+}
+
+static void count(struct measure *measure, const struct stat *st)
+{
+	measure->size.bytes += (int64_t)st->st_blocks * 512;
+	measure->size.inodes++;
 }
 
 /* O_NOATIME is the owner's and root's only (open(2)). */
@@ -48,7 +54,7 @@ static int enter(struct measure *measure, const struct walk_entry *entry)
 	if (fd < 0)
 		return fail(measure, -fd, entry->name);
 	if (fstat(fd, &st) == 0)
-		measure->bytes += (int64_t)st.st_blocks * 512;
+		count(measure, &st);
 	r = walk_push(&measure->walk, fd, entry->name);
 	return r < 0 ? fail(measure, -r, entry->name) : 0;
 }
@@ -58,7 +64,7 @@ static int add_file(struct measure *measure, const struct walk_entry *entry)
 	struct stat st;
 
 	if (fstatat(entry->dir, entry->name, &st, AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT) == 0)
-		measure->bytes += (int64_t)st.st_blocks * 512;
+		count(measure, &st);
 	else if (errno != ENOENT)
 		return fail(measure, errno, entry->name);
 	return 0;
@@ -77,8 +83,8 @@ static int leave(struct measure *measure, const struct walk_entry *entry)
 	return 0;
 }
 
-int treesize(
-	int parent, const char *name, int64_t deadline_ms, int64_t *ret_bytes, struct error *error)
+int treesize(int parent, const char *name, int64_t deadline_ms, struct tree_size *ret_size,
+	struct error *error)
 {
 	struct measure measure CLEANUP(measure_done) = { .error = error };
 	struct walk_entry entry = { .dir = parent, .name = name };
@@ -97,7 +103,7 @@ int treesize(
 		else
 			r = step == WALK_ENTRY ? visit(&measure, &entry) : leave(&measure, &entry);
 	}
-	if (r == 0)
-		*ret_bytes = measure.bytes;
+	if (r == 0 || r == -ETIME)
+		*ret_size = measure.size;
 	return r;
 }

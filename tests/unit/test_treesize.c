@@ -12,11 +12,11 @@
 
 enum { SOMEBODY = 12345 };
 
-static int measure(void **state, const char *name, int64_t *ret_bytes, struct error *error)
+static int measure(void **state, const char *name, struct tree_size *ret_size, struct error *error)
 {
 	int parent CLEANUP(fd_done) = workdir_open(*state);
 
-	return treesize(parent, name, deadline_in_ms(60000), ret_bytes, error);
+	return treesize(parent, name, deadline_in_ms(60000), ret_size, error);
 }
 
 static int64_t blocks_of(void **state, const char *name)
@@ -32,7 +32,8 @@ static void what_is_allocated_is_added_up(void **state)
 {
 	const char *file = workdir_path(*state, "r1/a/f");
 	const char *same = workdir_path(*state, "r1/g");
-	int64_t bytes = -1, expected;
+	struct tree_size size = { -1, -1 };
+	int64_t expected;
 
 	workdir_make(*state, "r1");
 	workdir_make(*state, "r1/a");
@@ -40,10 +41,12 @@ static void what_is_allocated_is_added_up(void **state)
 	assert_return_code(link(file, same), errno);
 	expected =
 		blocks_of(state, "r1") + blocks_of(state, "r1/a") + 2 * blocks_of(state, "r1/a/f");
-	assert_int_equal(measure(state, "r1", &bytes, NULL), 0);
-	assert_int_equal(bytes, expected);
-	assert_int_equal(measure(state, "none", &bytes, NULL), 0);
-	assert_int_equal(bytes, 0);
+	assert_int_equal(measure(state, "r1", &size, NULL), 0);
+	assert_int_equal(size.bytes, expected);
+	assert_int_equal(size.inodes, 4);
+	assert_int_equal(measure(state, "none", &size, NULL), 0);
+	assert_int_equal(size.bytes, 0);
+	assert_int_equal(size.inodes, 0);
 }
 
 static void links_and_mounts_are_not_followed(void **state)
@@ -51,7 +54,8 @@ static void links_and_mounts_are_not_followed(void **state)
 	const char *link = workdir_path(*state, "r1/link");
 	const char *bound = workdir_path(*state, "r1/bound");
 	const char *big = workdir_path(*state, "big");
-	int64_t bytes = -1, expected;
+	struct tree_size size = { -1, -1 };
+	int64_t expected;
 
 	workdir_make(*state, "big");
 	workdir_fill(*state, "big/f");
@@ -60,8 +64,8 @@ static void links_and_mounts_are_not_followed(void **state)
 	expected = blocks_of(state, "r1");
 	assert_return_code(symlink("../big", link), errno);
 	assert_return_code(mount(big, bound, NULL, MS_BIND, NULL), errno);
-	assert_int_equal(measure(state, "r1", &bytes, NULL), 0);
-	assert_int_equal(bytes, expected + blocks_of(state, "r1/link"));
+	assert_int_equal(measure(state, "r1", &size, NULL), 0);
+	assert_int_equal(size.bytes, expected + blocks_of(state, "r1/link"));
 }
 
 static void looking_changes_no_access_time(void **state)
@@ -69,12 +73,12 @@ static void looking_changes_no_access_time(void **state)
 	static const struct timespec old[2] = { { 1000, 0 }, { 2000, 0 } };
 	const char *dir = workdir_path(*state, "r1");
 	struct stat st;
-	int64_t bytes;
+	struct tree_size size;
 
 	workdir_make(*state, "r1");
 	workdir_fill(*state, "r1/f");
 	assert_return_code(utimensat(AT_FDCWD, dir, old, 0), errno);
-	assert_int_equal(measure(state, "r1", &bytes, NULL), 0);
+	assert_int_equal(measure(state, "r1", &size, NULL), 0);
 	assert_return_code(lstat(dir, &st), errno);
 	assert_int_equal(st.st_atim.tv_sec, 1000);
 }
@@ -83,15 +87,16 @@ static void looking_changes_no_access_time(void **state)
 static int measure_as_somebody(int parent)
 {
 	struct error error = { 0 };
-	int64_t bytes = -1;
+	struct tree_size size = { -1, -1 };
 
 	if (setgid(SOMEBODY) != 0 || setuid(SOMEBODY) != 0)
 		return 1;
-	if (treesize(parent, "r1", deadline_in_ms(60000), &bytes, &error) != -EACCES || bytes != -1)
+	if (treesize(parent, "r1", deadline_in_ms(60000), &size, &error) != -EACCES ||
+		size.bytes != -1)
 		return 2;
 	if (!strstr(error.text, "r1/closed"))
 		return 3;
-	return treesize(parent, "r2", deadline_in_ms(60000), &bytes, NULL) == 0 ? 0 : 4;
+	return treesize(parent, "r2", deadline_in_ms(60000), &size, NULL) == 0 ? 0 : 4;
 }
 
 static void a_part_that_cannot_be_read_is_an_error_and_no_smaller_size(void **state)
@@ -112,15 +117,24 @@ static void a_part_that_cannot_be_read_is_an_error_and_no_smaller_size(void **st
 	assert_int_equal(status, 0);
 }
 
-static void a_deadline_and_a_bad_name_are_errors(void **state)
+static void after_a_deadline_the_size_is_what_was_counted_by_then(void **state)
 {
 	int parent CLEANUP(fd_done) = workdir_open(*state);
-	int64_t bytes = 7;
+	struct tree_size size = { 7, 7 };
 
 	workdir_make(*state, "r1");
-	assert_int_equal(treesize(parent, "r1", clock_boot_ms() - 1, &bytes, NULL), -ETIME);
-	assert_int_equal(measure(state, "..", &bytes, NULL), -EINVAL);
-	assert_int_equal(bytes, 7);
+	workdir_fill(*state, "r1/f");
+	assert_int_equal(treesize(parent, "r1", clock_boot_ms() - 1, &size, NULL), -ETIME);
+	assert_int_equal(size.inodes, 1);
+	assert_int_equal(size.bytes, blocks_of(state, "r1"));
+}
+
+static void a_bad_name_is_an_error(void **state)
+{
+	struct tree_size size = { 7, 7 };
+
+	assert_int_equal(measure(state, "..", &size, NULL), -EINVAL);
+	assert_int_equal(size.bytes, 7);
 }
 
 #define workdir_test(f) cmocka_unit_test_setup_teardown(f, workdir_setup, workdir_teardown)
@@ -132,7 +146,8 @@ int main(void)
 		workdir_test(links_and_mounts_are_not_followed),
 		workdir_test(looking_changes_no_access_time),
 		workdir_test(a_part_that_cannot_be_read_is_an_error_and_no_smaller_size),
-		workdir_test(a_deadline_and_a_bad_name_are_errors),
+		workdir_test(after_a_deadline_the_size_is_what_was_counted_by_then),
+		workdir_test(a_bad_name_is_an_error),
 	};
 
 	return cmocka_run_group_tests_name("treesize", tests, workdir_own_mounts, NULL);
