@@ -168,6 +168,13 @@ struct pin {
 	int64_t until_s;         /* 0: no end */
 };
 
+/* A pause of all passes: a person wants nothing to be acted on for now. */
+struct hold {
+	const char *by, *reason; /* NULL: not told */
+	int64_t since_s;
+	int64_t until_s; /* 0: until somebody resumes */
+};
+
 /* All that the policy looks at, for one run. Times in epoch seconds, 0: never or unknown. */
 struct facts {
 	bool refused;  /* rule 1: invalid, or record and world contradict each other */

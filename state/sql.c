@@ -124,6 +124,18 @@ const struct sql_statement sql_statements[SQL_COUNT] = {
 						") VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)" },
 	[SQL_SALVAGE_DELETE] = { "drop a salvage", "DELETE FROM salvage WHERE " SALVAGE_PLACE },
 
+	[SQL_HOLD_GET] = { "look for a hold",
+		"SELECT held_by, reason, since_s, until_s FROM hold" },
+	[SQL_HOLD_SET] = { "hold all passes",
+		"INSERT OR REPLACE INTO hold (id, held_by, reason, since_s, until_s)"
+		" VALUES (1, ?, ?, ?, ?)" },
+	[SQL_HOLD_DELETE] = { "end a hold", "DELETE FROM hold" },
+
+	[SQL_BRAKE_GET] = { "look at the brake", "SELECT tripped_s FROM brake" },
+	[SQL_BRAKE_SET] = { "trip the brake",
+		"INSERT OR REPLACE INTO brake (id, tripped_s) VALUES (1, ?)" },
+	[SQL_BRAKE_DELETE] = { "reset the brake", "DELETE FROM brake" },
+
 	[SQL_HISTORY_ADD] = { "write history", "INSERT INTO history (at_s, pass, run, generation, "
 					       "action, reason, resource, detail,"
 					       " bytes) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)" },
