@@ -1,6 +1,7 @@
 #include "worktree_git.h"
 
 #include "base/text.h"
+#include "os/quiet_open.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -44,6 +45,7 @@ static int library_begin(void)
 		GIT_CONFIG_LEVEL_SYSTEM, GIT_CONFIG_LEVEL_XDG, GIT_CONFIG_LEVEL_GLOBAL };
 	int r = git_libgit2_init();
 
+	assert(quiet_open_in_force());
 	if (r != 1)
 		return r;
 	r = git_libgit2_opts(GIT_OPT_SET_EXTENSIONS, extensions, ARRAY_SIZE(extensions));
