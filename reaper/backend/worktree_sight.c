@@ -86,11 +86,8 @@ static void look_tree(struct look *look)
 {
 	struct sight *sight = look->sight;
 	struct error error = { 0 };
-	int flags = O_RDONLY | O_DIRECTORY;
-	int fd = dir_open_below(sight->root_dir, sight->below, flags | O_NOATIME, NULL);
+	int fd = dir_open_below(sight->root_dir, sight->below, O_RDONLY | O_DIRECTORY, NULL);
 
-	if (fd == -EPERM)
-		fd = dir_open_below(sight->root_dir, sight->below, flags, NULL);
 	switch (fd) {
 	case -ENOENT:
 		sight->present = TRI_NO;

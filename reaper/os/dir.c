@@ -10,12 +10,26 @@
 #include <sys/xattr.h>
 
 /* glibc 2.36 has no wrapper for openat2(2). */
-static int dir_openat2(int dir, const char *path, int flags, uint64_t resolve)
+static int dir_openat2_as_told(int dir, const char *path, int flags, uint64_t resolve)
 {
 	struct open_how how = { .flags = (uint64_t)(flags | O_CLOEXEC), .resolve = resolve };
 	long fd = syscall(SYS_openat2, dir, path, &how, sizeof(how));
 
 	return fd < 0 ? -errno : (int)fd;
+}
+
+/*
+ * Looking leaves no trace: what is only read keeps its access time, where we may say so (O_NOATIME
+ * is for owners and CAP_FOWNER, EPERM otherwise, open(2)). With O_PATH the kernel refuses the flag.
+ */
+static int dir_openat2(int dir, const char *path, int flags, uint64_t resolve)
+{
+	int fd;
+
+	if ((flags & (O_ACCMODE | O_PATH)) != O_RDONLY)
+		return dir_openat2_as_told(dir, path, flags, resolve);
+	fd = dir_openat2_as_told(dir, path, flags | O_NOATIME, resolve);
+	return fd == -EPERM ? dir_openat2_as_told(dir, path, flags, resolve) : fd;
 }
 
 /* Sets the error for a path from outside: escaped, and cut so that the reason still fits. */

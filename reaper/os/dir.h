@@ -1,7 +1,8 @@
 /*
  * Directories held by descriptor: a path only opens a root, everything below is reached from there
- * one proven step at a time (openat2(2), Linux 5.6). Every negative answer sets the error; who
- * takes -ENOENT as an answer passes NULL.
+ * one proven step at a time (openat2(2), Linux 5.6). What is opened for reading keeps its access time
+ * where we may ask for that. Every negative answer sets the error; who takes -ENOENT as an answer
+ * passes NULL.
  */
 #pragma once
 

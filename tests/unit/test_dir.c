@@ -3,6 +3,7 @@
 #include "os/dir.h"
 #include "workdir.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <sys/mount.h>
@@ -31,6 +32,29 @@ static void a_path_with_a_symlink_in_it_opens_nothing(void **state)
 	assert_int_equal(dir_open(missing, &error), -ENOENT);
 	assert_int_equal(error.code, ENOENT);
 	assert_non_null(strstr(error.text, "no\\x0a"));
+}
+
+static void looking_leaves_no_trace(void **state)
+{
+	static const struct timespec old[2] = { { .tv_sec = 1000000000 },
+		{ .tv_nsec = UTIME_OMIT } };
+	const char *path = workdir_path(*state, "d");
+	int root CLEANUP(fd_done) = workdir_open(*state);
+	DIR *streams[2];
+	struct stat st;
+
+	workdir_make(*state, "d");
+	workdir_make(*state, "d/e");
+	assert_return_code(utimensat(root, "d", old, 0), errno);
+	streams[0] = fdopendir(dir_open(path, NULL));
+	streams[1] = fdopendir(dir_open_below(root, "d", O_RDONLY | O_DIRECTORY, NULL));
+	for (size_t i = 0; i < ARRAY_SIZE(streams); i++) {
+		assert_non_null(streams[i]);
+		assert_non_null(readdir(streams[i]));
+		assert_int_equal(closedir(streams[i]), 0);
+	}
+	assert_return_code(fstatat(root, "d", &st, 0), errno);
+	assert_int_equal(st.st_atim.tv_sec, old[0].tv_sec);
 }
 
 static void below_never_leaves_and_never_follows(void **state)
@@ -229,6 +253,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		workdir_test(a_path_with_a_symlink_in_it_opens_nothing),
+		workdir_test(looking_leaves_no_trace),
 		workdir_test(below_never_leaves_and_never_follows),
 		workdir_test(below_enters_no_mount_not_even_of_the_same_filesystem),
 		workdir_test(identity_is_that_of_the_link_itself),
