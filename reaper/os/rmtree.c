@@ -2,8 +2,10 @@
  * MUST 1  Everything is reached by descriptor from `parent`; no path is ever built and opened.
  * MUST 2  No symlink is followed, at any level, at any moment: links are unlinked.
  * MUST 3  No mount is entered, also not a bind mount of the same filesystem (RESOLVE_NO_XDEV).
- * MUST 4  Regular files are only unlinked: mode, owner, times and content stay, for the sake of
- *         their other hard links. Directories may be made passable, through their descriptor.
+ * MUST 4  Regular files are only unlinked: mode, owner, times, content and flags stay, for the sake
+ *         of their other hard links. What has no other may lose its immutable or append-only flag.
+ *         Directories may be made passable (mode, those flags, a btrfs subvolume's read-only),
+ *         through their descriptor, never the one that `name` is in.
  * MUST 5  Depth, number of entries and length of names cost neither stack nor descriptors.
  * MUST 6  What vanishes meanwhile is done; what appears meanwhile is swept again, a bounded number
  *         of times.
@@ -17,12 +19,12 @@
 #include "rmtree.h"
 
 #include "dir.h"
+#include "protection.h"
 #include "walk.h"
 
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <linux/stat.h>
 
 enum { RMTREE_ROUNDS = 16 };
 
@@ -38,42 +40,13 @@ static void removal_done(struct removal *removal)
 	walk_done(&removal->walk);
 }
 
-/* Why the kernel said EPERM: "" when that is not an attribute (statx(2), chattr(1)). */
-static const char *flag_held(int dir, const char *name, int at_flags)
-{
-	struct statx stx;
-
-	if (statx(dir, name, at_flags | AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT, 0, &stx) != 0)
-		return "";
-	if (stx.stx_attributes & STATX_ATTR_IMMUTABLE)
-		return *name ? " (it is immutable: chattr -i)"
-			     : " (its directory is immutable: chattr -i)";
-	if (stx.stx_attributes & STATX_ATTR_APPEND)
-		return *name ? " (it is append-only: chattr -a)"
-			     : " (its directory is append-only: chattr -a)";
-	return "";
-}
-
 /* Adds what a person has to know to mend it. `name`: the entry of dir, or NULL. */
 static void add_hint(struct text *text, int code, int dir, const char *name)
 {
-	struct stat entry, above;
-	const char *flag = "";
-
 	if (code == EXDEV || code == EBUSY)
 		text_add(text, " (something is mounted there)");
-	if (!name)
-		return;
-	if (code == EPERM)
-		flag = flag_held(dir, name, 0);
-	if (code == EPERM && !*flag)
-		flag = flag_held(dir, "", AT_EMPTY_PATH);
-	text_add(text, flag);
-	if ((code != EPERM && code != EACCES) || *flag || fstat(dir, &above) != 0)
-		return;
-	if (fstatat(dir, name, &entry, AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT) == 0)
-		text_addf(text, " (it belongs to uid %u, its directory to uid %u; we are uid %u)",
-			entry.st_uid, above.st_uid, geteuid());
+	if (name)
+		protection_explain(text, code, dir, name);
 }
 
 /* Notes that an entry of the current directory could not be dealt with. Returns -code. */
@@ -95,6 +68,31 @@ static int fail(struct removal *removal, int code, const char *what, int dir, co
 }
 
 /*
+ * Whether something protected the entry and does not any more (MUST 4). The walk's parent is nobody's
+ * to change: it is the trash or a root.
+ */
+static bool lift(const struct removal *removal, const struct walk_entry *entry)
+{
+	bool lifted = entry->dir != removal->walk.parent && protection_lift(entry->dir) > 0;
+
+	if (lifted) /* which an immutable one did not allow before */
+		(void)dir_make_passable(entry->dir);
+	return protection_lift_entry(entry->dir, entry->name) > 0 || lifted;
+}
+
+/* 0 or the errno. Tries once more when that can help, and never again: who sets flags may go on. */
+static int unlink_entry(const struct removal *removal, const struct walk_entry *entry, int at_flags)
+{
+	if (unlinkat(entry->dir, entry->name, at_flags) == 0)
+		return 0;
+	if (errno != EPERM)
+		return errno;
+	if (!lift(removal, entry))
+		return EPERM;
+	return unlinkat(entry->dir, entry->name, at_flags) == 0 ? 0 : errno;
+}
+
+/*
  * Unlinks what is no directory. Nothing is opened: an open can block (fifo) or act (device). That
  * it has become a directory (EISDIR) is left for the next round.
  */
@@ -103,17 +101,26 @@ static void remove_file(struct removal *removal, const struct walk_entry *entry)
 	bool maybe_regular = entry->type == DT_REG || entry->type == DT_UNKNOWN;
 	int64_t bytes = 0;
 	struct stat st;
+	int code;
 
 	if (maybe_regular &&
 		fstatat(entry->dir, entry->name, &st, AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT) == 0 &&
 		S_ISREG(st.st_mode) && st.st_nlink == 1)
 		bytes = (int64_t)st.st_blocks * 512;
-	if (unlinkat(entry->dir, entry->name, 0) == 0) {
+	code = unlink_entry(removal, entry, 0);
+	if (code == 0) {
 		removal->report->entries++;
 		removal->report->bytes_freed += bytes;
-	} else if (errno != ENOENT && errno != EISDIR) {
-		(void)fail(removal, errno, "unlink", entry->dir, entry->name);
+	} else if (code != ENOENT && code != EISDIR) {
+		(void)fail(removal, code, "unlink", entry->dir, entry->name);
 	}
+}
+
+/* Whatever fails here is said where it matters: by unlinkat, with the name. */
+static void make_passable(int dir)
+{
+	(void)protection_lift_subvolume(dir);
+	(void)dir_make_passable(dir);
 }
 
 /*
@@ -127,13 +134,13 @@ static int open_passable(int dir, const char *name)
 	int fd = dir_open_below(dir, name, O_RDONLY | flags, NULL);
 
 	if (fd >= 0)
-		(void)dir_make_passable(fd); /* else unlinkat says so, with the name */
+		make_passable(fd);
 	if (fd != -EACCES)
 		return fd;
 	path = dir_open_below(dir, name, O_PATH | flags, NULL);
 	if (path < 0)
 		return path;
-	(void)dir_make_passable(path);
+	make_passable(path);
 	return dir_open_below(path, ".", O_RDONLY | flags, NULL);
 }
 
@@ -169,7 +176,7 @@ static void leave(struct removal *removal, const struct walk_entry *entry)
 		walk_pop(walk);
 		return;
 	}
-	code = unlinkat(entry->dir, entry->name, AT_REMOVEDIR) == 0 ? 0 : errno;
+	code = unlink_entry(removal, entry, AT_REMOVEDIR);
 	if (code == 0)
 		removal->report->entries++;
 	if (code == 0 || code == ENOENT || code == ENOTDIR)

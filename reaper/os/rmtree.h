@@ -4,8 +4,10 @@
  * MUST 1  Everything is reached by descriptor from `parent`; no path is ever built and opened.
  * MUST 2  No symlink is followed, at any level, at any moment: links are unlinked.
  * MUST 3  No mount is entered, also not a bind mount of the same filesystem (RESOLVE_NO_XDEV).
- * MUST 4  Regular files are only unlinked: mode, owner, times and content stay, for the sake of
- *         their other hard links. Directories may be made passable, through their descriptor.
+ * MUST 4  Regular files are only unlinked: mode, owner, times, content and flags stay, for the sake
+ *         of their other hard links. What has no other may lose its immutable or append-only flag.
+ *         Directories may be made passable (mode, those flags, a btrfs subvolume's read-only),
+ *         through their descriptor, never the one that `name` is in.
  * MUST 5  Depth, number of entries and length of names cost neither stack nor descriptors.
  * MUST 6  What vanishes meanwhile is done; what appears meanwhile is swept again, a bounded number
  *         of times.

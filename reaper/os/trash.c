@@ -4,13 +4,17 @@
 #include "base/runid.h"
 #include "base/text.h"
 #include "dir.h"
+#include "protection.h"
 #include "rmtree.h"
 
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 
-enum { TRASH_NUMBERS = 1000 }; /* entries of one run and generation */
+enum {
+	TRASH_NUMBERS = 1000, /* entries of one run and generation */
+	PUT_TRIES = 3 /* as many things as can keep one from being moved, one behind the other */
+};
 
 static void dir_stream_done(DIR **stream)
 {
@@ -52,12 +56,20 @@ static int trash_open(int root, struct error *error)
 	return r < 0 ? r : TAKE_FD(trash);
 }
 
+static int trash_make_fail(int root, int code, struct error *error)
+{
+	struct text text CLEANUP(text_done) = { 0 };
+
+	protection_explain(&text, code, root, "");
+	return error_set(error, code, "make " TRASH_NAME "%s", text.data ? text.data : "");
+}
+
 static int trash_make(int root, struct error *error)
 {
 	int trash;
 
 	if (mkdirat(root, TRASH_NAME, S_IRWXU) != 0 && errno != EEXIST)
-		return error_set(error, errno, "make " TRASH_NAME);
+		return trash_make_fail(root, errno, error);
 	trash = trash_open(root, error);
 	return trash == -ENOENT ? error_set(error, ENOENT, "open " TRASH_NAME) : trash;
 }
@@ -166,7 +178,10 @@ static int put_prove(struct put *put, uint64_t dev, uint64_t ino, struct error *
 	return TAKE_FD(thing);
 }
 
-/* Renames into the trash under the first free name. 1, 0 when it vanished, -errno. */
+/*
+ * Renames into the trash under the first free name. 1, 0 when it vanished, -errno; only that no name
+ * is free sets the error.
+ */
 static int put_rename(
 	const struct put *put, int64_t generation, char **ret_name, struct error *error)
 {
@@ -180,24 +195,51 @@ static int put_rename(
 		if (errno == ENOENT)
 			return 0;
 		if (errno != EEXIST)
-			return error_set(error, errno, "set %s aside", put->shown);
+			return -errno;
 	}
 	return error_say(error, EEXIST, "set %s aside: %d entries of %s are in the trash already",
 		put->shown, TRASH_NUMBERS, put->run);
 }
 
 /*
- * A directory that its owner may not write cannot change its parent either ("..", rename(2)); for
- * root with its capabilities this never happens.
+ * Whether what kept the proved thing itself from being moved is out of the way now. A directory that
+ * its owner may not write cannot change its parent ("..", rename(2)), which for root with its
+ * capabilities never happens; nor can an immutable one or a read-only btrfs subvolume. What its
+ * parent and the trash are is not ours to change.
  */
+static bool put_free(const struct put *put, int thing, int code)
+{
+	if (code == -EACCES)
+		return S_ISDIR(put->st.st_mode) && dir_make_passable(thing) == 0;
+	return (code == -EPERM || code == -EROFS) && protection_lift(thing) > 0;
+}
+
+static int put_fail(const struct put *put, int code, struct error *error)
+{
+	struct text text CLEANUP(text_done) = { 0 };
+	const char *trash = code == EPERM ? protection_of(put->trash) : NULL;
+
+	if (code == EXDEV)
+		text_add(&text, " (it is in another btrfs subvolume, project or encryption scope "
+				"than the " TRASH_NAME " of its root: make what it is in a root)");
+	if (trash)
+		text_addf(&text, " (" TRASH_NAME " is %s: chattr -%c)", trash, *trash);
+	else
+		protection_explain(&text, code, put->parent, put->name);
+	return error_set(error, code, "set %s aside%s", put->shown, text.data ? text.data : "");
+}
+
 static int put_move(
 	const struct put *put, int thing, int64_t generation, char **ret_name, struct error *error)
 {
-	int r = put_rename(put, generation, ret_name, NULL);
+	int r = put_rename(put, generation, ret_name, error);
 
-	if (r == -EACCES && S_ISDIR(put->st.st_mode) && dir_make_passable(thing) == 0)
-		r = put_rename(put, generation, ret_name, NULL);
-	return r < 0 ? error_set(error, -r, "set %s aside", put->shown) : r;
+	for (int tries = 0; r < 0 && r != -EEXIST && tries < PUT_TRIES; tries++) {
+		if (!put_free(put, thing, r))
+			break;
+		r = put_rename(put, generation, ret_name, error);
+	}
+	return r < 0 ? put_fail(put, -r, error) : r;
 }
 
 /*

@@ -20,7 +20,9 @@ struct trash_entry {
  * device and inode (0, 0: whatever it is, but never a symlink). The trash is made when missing,
  * mode 0700; one that is a symlink, a mount, or not owned by us is refused. Parent and trash are
  * synced. Returns 1, 0 when there is nothing at path, -ESTALE when it is something else than given
- * (named in the error), -EXDEV when the path crosses a mount or is itself one, -errno. *ret_name
+ * (named in the error), -EXDEV when the path crosses a mount or is itself one, or the filesystem
+ * does not move between the two places, -errno. The thing that was proved is made movable: a
+ * directory's mode, and what os/protection.h lifts; never what it is in, nor the trash. *ret_name
  * (owned by the caller) may be NULL.
  */
 int trash_put(int root, const char *path, const char *run, int64_t generation, uint64_t dev,

@@ -62,6 +62,7 @@ expired_run() { # run, more arguments of register
 	touch "$root/$1/scratch/sticky/file"
 	chown -R nobody "$root/$1"
 	chmod 500 "$root/$1/scratch"
+	chattr +a "$root/$1/scratch/sticky"
 }
 
 make_runs() {

@@ -6,6 +6,8 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/fs.h>
+#include <sys/ioctl.h>
 #include <sys/mount.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -192,6 +194,86 @@ static void what_cannot_be_put_back_stays_where_no_purge_finds_it(void **state)
 	assert_true(workdir_has(*state, ".sbx-trash/.stray:r1:3:0/precious"));
 }
 
+static void set_flag(void **state, const char *name, int flag)
+{
+	const char *path = workdir_path(*state, name);
+	int fd CLEANUP(fd_done) = open(path, O_RDONLY | O_CLOEXEC), flags = 0;
+
+	assert_return_code(fd, errno);
+	assert_return_code(ioctl(fd, FS_IOC_GETFLAGS, &flags), errno);
+	flags |= flag;
+	assert_return_code(ioctl(fd, FS_IOC_SETFLAGS, &flags), errno);
+}
+
+static void clear_flags(void **state)
+{
+	char *command CLEANUP(mem_done) =
+		mem_printf("chattr -R -f -i -a '%s'", workdir_path(*state, "."));
+
+	(void)system(command); /* also when nothing had any */
+}
+
+static void immutable_and_append_only_things_are_set_aside_unless_they_have_other_links(
+	void **state)
+{
+	const char *file = workdir_path(*state, "file");
+	struct error error = { 0 };
+
+	for (int flag = FS_IMMUTABLE_FL; flag; flag = flag == FS_APPEND_FL ? 0 : FS_APPEND_FL) {
+		workdir_make(*state, "dir");
+		workdir_fill(*state, "file");
+		set_flag(state, "dir", flag);
+		set_flag(state, "file", flag);
+		assert_int_equal(put_as_found(state, "dir", NULL), 1);
+		assert_int_equal(put_as_found(state, "file", NULL), 1);
+	}
+	workdir_fill(*state, "file");
+	assert_return_code(link(file, workdir_path(*state, "link")), errno);
+	set_flag(state, "file", FS_IMMUTABLE_FL);
+	assert_int_equal(put_as_found(state, "file", &error), -EPERM);
+	assert_non_null(strstr(error.text, "it is immutable, and it has other hard links"));
+	assert_true(workdir_has(*state, "file"));
+	assert_int_equal(unlink(workdir_path(*state, "link")), -1); /* it still has the flag */
+}
+
+static void what_a_thing_is_in_and_the_trash_keep_their_flags(void **state)
+{
+	static const struct {
+		const char *flagged, *thing, *said;
+	} cases[] = {
+		{ "a", "a/r1", "its directory is immutable" },
+		{ ".sbx-trash", "a/r1", ".sbx-trash is immutable" },
+		{ ".", "r1", "its directory is immutable" },
+	};
+
+	workdir_make(*state, "a");
+	workdir_make(*state, "a/r1");
+	workdir_make(*state, "r1");
+	workdir_make(*state, ".sbx-trash");
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		char *inside CLEANUP(mem_done) = mem_printf("%s/new", cases[i].flagged);
+		struct error error = { 0 };
+
+		set_flag(state, cases[i].flagged, FS_IMMUTABLE_FL);
+		assert_int_equal(put_as_found(state, cases[i].thing, &error), -EPERM);
+		assert_non_null(strstr(error.text, cases[i].said));
+		assert_int_equal(mkdir(workdir_path(*state, inside), 0700), -1);
+		assert_int_equal(errno, EPERM);
+		clear_flags(state);
+		assert_true(workdir_has(*state, cases[i].thing));
+	}
+}
+
+static void a_trash_that_cannot_be_made_says_why(void **state)
+{
+	struct error error = { 0 };
+
+	workdir_make(*state, "r1");
+	set_flag(state, ".", FS_IMMUTABLE_FL);
+	assert_int_equal(put_as_found(state, "r1", &error), -EPERM);
+	assert_non_null(strstr(error.text, "make .sbx-trash (its directory is immutable"));
+}
+
 static void mount_here(void **state, const char *source, const char *name)
 {
 	const char *from = workdir_path(*state, source);
@@ -372,6 +454,10 @@ int main(void)
 		workdir_test(another_inode_than_given_stays_where_it_is),
 		workdir_test(what_won_the_place_in_the_last_moment_is_put_back),
 		workdir_test(what_cannot_be_put_back_stays_where_no_purge_finds_it),
+		workdir_test(
+			immutable_and_append_only_things_are_set_aside_unless_they_have_other_links),
+		workdir_test(what_a_thing_is_in_and_the_trash_keep_their_flags),
+		workdir_test(a_trash_that_cannot_be_made_says_why),
 		workdir_test(mounts_are_not_set_aside),
 		workdir_test(paths_that_leave_the_root_are_refused),
 		workdir_test(a_trash_that_is_not_ours_is_refused),
