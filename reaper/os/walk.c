@@ -6,6 +6,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <sys/sysmacros.h>
 
 enum {
 	WALK_FORGET = WALK_DEPTH / 2,
@@ -73,13 +74,37 @@ static void walk_forget(struct walk *walk)
 	walk->cut = true;
 }
 
+static int walk_identify(int fd, struct walk_identity *ret_identity)
+{
+	struct statx stx;
+
+	if (statx(fd, "", AT_EMPTY_PATH, STATX_INO | STATX_BTIME, &stx) != 0)
+		return -errno;
+	*ret_identity = (struct walk_identity){
+		.dev = makedev(stx.stx_dev_major, stx.stx_dev_minor),
+		.ino = stx.stx_ino,
+	};
+	if (stx.stx_mask & STATX_BTIME) {
+		ret_identity->birth_s = stx.stx_btime.tv_sec;
+		ret_identity->birth_ns = stx.stx_btime.tv_nsec;
+	}
+	return 0;
+}
+
+static bool walk_same(const struct walk_identity *a, const struct walk_identity *b)
+{
+	return a->dev == b->dev && a->ino == b->ino && a->birth_s == b->birth_s &&
+	       a->birth_ns == b->birth_ns;
+}
+
 int walk_push(struct walk *walk, int fd, const char *name)
 {
 	int owned CLEANUP(fd_done) = fd;
-	struct stat st;
+	struct walk_identity identity;
+	int r = walk_identify(owned, &identity);
 
-	if (fstat(owned, &st) != 0)
-		return -errno;
+	if (r < 0)
+		return r;
 	if (walk->depth == WALK_DEPTH)
 		walk_forget(walk);
 	if (walk->depth == walk->room) {
@@ -87,8 +112,7 @@ int walk_push(struct walk *walk, int fd, const char *name)
 		walk->levels = mem_grow(walk->levels, walk->room, sizeof(*walk->levels));
 	}
 	walk->levels[walk->depth] = (struct walk_level){
-		.dev = st.st_dev,
-		.ino = st.st_ino,
+		.identity = identity,
 		.name = walk->names.length,
 	};
 	text_add_n(&walk->names, name, strlen(name) + 1);
@@ -138,8 +162,8 @@ static int walk_reopen_above(struct walk *walk)
 {
 	const struct walk_level *above = &walk->levels[walk->depth - 2];
 	struct walk_stream *stream = walk_stream(walk, walk->depth - 2);
-	int fd CLEANUP(fd_done) = -EBADF;
-	struct stat st;
+	int fd CLEANUP(fd_done) = -EBADF, r;
+	struct walk_identity found;
 
 	if (stream->fd >= 0)
 		return 0;
@@ -148,9 +172,10 @@ static int walk_reopen_above(struct walk *walk)
 		fd = dir_open_up(walk_stream(walk, walk->depth - 1)->fd, walk->flags & ~O_NOATIME);
 	if (fd < 0)
 		return fd == -EXDEV || fd == -ENOENT ? -ESTALE : fd;
-	if (fstat(fd, &st) != 0)
-		return -errno;
-	if (st.st_dev != above->dev || st.st_ino != above->ino)
+	r = walk_identify(fd, &found);
+	if (r < 0)
+		return r;
+	if (!walk_same(&found, &above->identity))
 		return -ESTALE;
 	if (lseek(fd, above->next, SEEK_SET) < 0)
 		return -errno;

@@ -3,9 +3,11 @@
  * hands out one entry after the other, and the caller decides what to enter. Private to os/.
  *
  * Only the deepest WALK_OPEN directories are held open. A directory further up is opened again as
- * ".." of the one below it when the walk comes back, accepted only when it has the device and inode
- * it had, and read on from where it was (d_off of getdents64(2)). Opening everything again from the
- * top for each step up was rejected: the cost grows with the square of the depth.
+ * ".." of the one below it when the walk comes back, accepted only when it is the one it was, and
+ * read on from where it was (d_off of getdents64(2)). It is known by device, inode and, where the
+ * filesystem tells it, time of birth: the inode number of a directory that was removed meanwhile is
+ * soon that of another, and who moves what we are in there leads us out. Opening everything again
+ * from the top for each step up was rejected: the cost grows with the square of the depth.
  *
  * Only the deepest WALK_DEPTH levels are remembered at all, so that a tree that is nothing but deep
  * costs no memory without end. Beyond that the upper levels are forgotten (`cut`), and the walk
@@ -20,8 +22,13 @@
 
 enum { WALK_OPEN = 16, WALK_DEPTH = 16384 };
 
-struct walk_level {
+struct walk_identity {
 	uint64_t dev, ino;
+	int64_t birth_s, birth_ns; /* 0: not told */
+};
+
+struct walk_level {
+	struct walk_identity identity;
 	int64_t next;    /* where reading goes on, as lseek(2) takes it */
 	size_t name;     /* offset in names */
 	unsigned rounds; /* the caller's: how often it was read again */

@@ -143,6 +143,77 @@ static void a_parent_that_is_not_the_remembered_one_is_stale(void **state)
 	assert_int_equal(walk.depth, MOVED + 1);
 }
 
+static ino_t inode_of(void **state, const char *name)
+{
+	const char *path = workdir_path(*state, name);
+	struct stat st;
+
+	assert_return_code(lstat(path, &st), errno);
+	return st.st_ino;
+}
+
+/* A filesystem that gives inode numbers out again at once. */
+static void put_ext4(void **state)
+{
+	const char *path = workdir_path(*state, ".");
+	char *command CLEANUP(mem_done) = mem_printf("truncate -s 8M '%s/disk' && mkfs.ext4 -q "
+						     "'%s/disk' && mount -o loop '%s/disk' '%s'",
+		path, path, path, path);
+
+	assert_int_equal(system(command), 0);
+	(void)close(((struct workdir *)*state)->dir);
+	((struct workdir *)*state)->dir = workdir_open(*state);
+}
+
+/* Makes directories in "victim" until one has that number. */
+static char *make_with_inode(void **state, ino_t inode)
+{
+	for (int i = 0; i < 500; i++) {
+		char *name CLEANUP(mem_done) = mem_printf("victim/%d", i);
+
+		workdir_make(*state, name);
+		if (inode_of(state, name) == inode)
+			return TAKE_PTR(name);
+	}
+	fail_msg("the number %llu is not given out again", (unsigned long long)inode);
+	return NULL;
+}
+
+static void a_younger_parent_with_the_inode_of_the_remembered_one_is_stale(void **state)
+{
+	enum { DEPTH = 40 };
+	int parent CLEANUP(fd_done) = -EBADF;
+	struct walk walk CLEANUP(walk_done) = { 0 };
+	char *younger CLEANUP(mem_done) = NULL, *moved CLEANUP(mem_done) = NULL;
+	char *command CLEANUP(mem_done) = NULL;
+	struct walk_entry entry;
+	ino_t inode;
+	int step;
+
+	put_ext4(state);
+	parent = workdir_open(*state);
+	make_chain(state, DEPTH);
+	workdir_make(*state, "victim");
+	inode = inode_of(state, "top/d/d/d");
+	walk_begin(&walk, parent, "top");
+	step = walk_down(&walk, &entry, DEPTH);
+	assert_return_code(
+		rename(workdir_path(*state, "top/d/d/d/d"), workdir_path(*state, "held")), errno);
+	command = mem_printf("rm -r '%s'", workdir_path(*state, "top/d/d/d"));
+	assert_int_equal(system(command), 0);
+	younger = make_with_inode(state, inode);
+	moved = mem_printf("%s/d", younger);
+	assert_return_code(
+		rename(workdir_path(*state, "held"), workdir_path(*state, moved)), errno);
+	while (step > 0) {
+		if (step == WALK_LEAVE)
+			walk_pop(&walk);
+		step = walk_next(&walk, &entry);
+	}
+	assert_int_equal(step, -ESTALE);
+	assert_int_equal(walk.depth, 5);
+}
+
 static void a_directory_removed_under_the_walk_is_at_its_end(void **state)
 {
 	int parent CLEANUP(fd_done) = workdir_open(*state);
@@ -234,6 +305,7 @@ int main(void)
 		workdir_test(every_entry_comes_once_however_deep),
 		workdir_test(again_reads_the_same_directory_from_its_start),
 		workdir_test(a_parent_that_is_not_the_remembered_one_is_stale),
+		workdir_test(a_younger_parent_with_the_inode_of_the_remembered_one_is_stale),
 		workdir_test(a_directory_removed_under_the_walk_is_at_its_end),
 		workdir_test(beyond_what_is_remembered_the_lower_half_goes_on),
 		workdir_test(paths_for_messages_stay_whole_when_short_and_bounded_when_long),
