@@ -32,6 +32,7 @@ struct search {
 	void (*seen)(void *context, const struct process_place *place,
 		const struct process_seen *process);
 	void *context;
+	bool descriptors; /* open directories count too */
 
 	struct directory top;              /* our "/" */
 	struct directory cleared[CLEARED]; /* known to lie in none of the places */
@@ -182,7 +183,7 @@ static int search_task(struct search *search, int task, struct suspect *suspect)
 static const char *next_number(DIR *listing)
 {
 	for (struct dirent *entry; (entry = readdir(listing));)
-		if (entry->d_name[0] >= '1' && entry->d_name[0] <= '9')
+		if (entry->d_name[0] >= '0' && entry->d_name[0] <= '9')
 			return entry->d_name;
 	return NULL;
 }
@@ -234,11 +235,45 @@ static int search_threads(struct search *search, struct suspect *suspect)
 	return r;
 }
 
+/* What is no directory answers ENOTDIR, and is not opened. */
+static int search_descriptor(
+	struct search *search, int list, const char *name, struct suspect *suspect)
+{
+	int start = openat(list, name, O_PATH | O_DIRECTORY | O_CLOEXEC);
+
+	if (start < 0)
+		return errno == ENOENT || errno == ENOTDIR ? 0 : -errno;
+	suspect->how = "open directory";
+	return search_climb(search, start, suspect);
+}
+
+static int search_descriptors(struct search *search, struct suspect *suspect)
+{
+	int list CLEANUP(fd_done) =
+		openat(suspect->entry, "fd", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	const char *name;
+	DIR *listing;
+	int r = 0;
+
+	if (list < 0)
+		return errno == ENOENT ? -ESRCH : -errno;
+	listing = fdopendir(list);
+	if (!listing)
+		return -errno;
+	(void)TAKE_FD(list);
+	while (r >= 0 && (name = next_number(listing)))
+		r = search_descriptor(search, dirfd(listing), name, suspect);
+	(void)closedir(listing);
+	return r;
+}
+
 static int search_process(struct search *search, struct suspect *suspect)
 {
 	struct proc_stat stat;
 	int r = search_task(search, suspect->entry, suspect);
 
+	if (r >= 0 && search->descriptors)
+		r = search_descriptors(search, suspect);
 	if (r == -ESRCH) {
 		r = proc_stat_read(suspect->entry, &stat);
 		if (r < 0 || proc_stat_ended(&stat))
@@ -288,6 +323,27 @@ static int top_read(struct directory *ret_top)
 	return top < 0 ? -errno : directory_read(top, ret_top);
 }
 
+static int search_run(struct search *search, struct error *error)
+{
+	int first CLEANUP(fd_done) = -EBADF;
+	int r = top_read(&search->top);
+
+	if (r < 0)
+		return error_set(error, -r, "look at /");
+	r = search_all(search, error);
+	if (r < 0)
+		return r;
+	if (search->unseen)
+		return error_say(error, EACCES,
+			"%u processes could not be looked at, the first is %s: %s", search->unseen,
+			search->first_unseen, strerror(search->first_code));
+	first = proc_open(1);
+	if (first == -ESRCH) /* pid 1 is always there: what is not shown is hidden */
+		return error_say(error, EACCES,
+			"/proc does not show the processes of other users (mounted with hidepid)");
+	return 0;
+}
+
 int processes_in(const struct process_place *places, size_t count,
 	void (*seen)(void *context, const struct process_place *place,
 		const struct process_seen *process),
@@ -296,21 +352,20 @@ int processes_in(const struct process_place *places, size_t count,
 	struct search search = {
 		.places = places, .count = count, .seen = seen, .context = context
 	};
-	int first CLEANUP(fd_done) = -EBADF;
-	int r = top_read(&search.top);
 
-	if (r < 0)
-		return error_set(error, -r, "look at /");
-	r = search_all(&search, error);
-	if (r < 0)
-		return r;
-	if (search.unseen)
-		return error_say(error, EACCES,
-			"%u processes could not be looked at, the first is %s: %s", search.unseen,
-			search.first_unseen, strerror(search.first_code));
-	first = proc_open(1);
-	if (first == -ESRCH) /* pid 1 is always there: what is not shown is hidden */
-		return error_say(error, EACCES,
-			"/proc does not show the processes of other users (mounted with hidepid)");
-	return 0;
+	return search_run(&search, error);
+}
+
+int processes_holding(const struct process_place *places, size_t count,
+	void (*seen)(void *context, const struct process_place *place,
+		const struct process_seen *process),
+	void *context, struct error *error)
+{
+	struct search search = { .places = places,
+		.count = count,
+		.seen = seen,
+		.context = context,
+		.descriptors = true };
+
+	return search_run(&search, error);
 }

@@ -42,7 +42,7 @@ struct process_seen {
 	const char *token;
 	const char *comm;    /* escaped */
 	const char *cgroups; /* content of /proc/PID/cgroup; "" when unreadable */
-	const char *how;     /* "working directory" or "root" */
+	const char *how;     /* "working directory", "root" or "open directory" */
 };
 
 /*
@@ -56,6 +56,15 @@ struct process_seen {
  * process that ends meanwhile is not there.
  */
 int processes_in(const struct process_place *places, size_t count,
+	void (*seen)(void *context, const struct process_place *place,
+		const struct process_seen *process),
+	void *context, struct error *error);
+
+/*
+ * The same, and for each directory that a process has open there: who can still make entries in it
+ * whatever it is named by now. Looks at every descriptor of every process, so only for errors.
+ */
+int processes_holding(const struct process_place *places, size_t count,
 	void (*seen)(void *context, const struct process_place *place,
 		const struct process_seen *process),
 	void *context, struct error *error);

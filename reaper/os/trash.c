@@ -4,6 +4,7 @@
 #include "base/runid.h"
 #include "base/text.h"
 #include "dir.h"
+#include "processes.h"
 #include "protection.h"
 #include "rmtree.h"
 
@@ -361,6 +362,43 @@ struct purge {
 	int failed; /* the first failure, -errno */
 };
 
+struct holder {
+	pid_t pid;
+	char what[128]; /* its command, and how it holds the entry */
+};
+
+static void holder_note(
+	void *context, const struct process_place *place, const struct process_seen *process)
+{
+	struct holder *holder = context;
+
+	(void)place;
+	if (holder->pid)
+		return;
+	holder->pid = process->pid;
+	(void)snprintf(
+		holder->what, sizeof(holder->what), "%s) has its %s", process->comm, process->how);
+}
+
+/*
+ * Entries kept appearing: names who can still make them. Nobody reaches the trash by a path, only
+ * from a working directory or a descriptor that was there before.
+ */
+static void purge_name_holder(const struct purge *purge, const char *name)
+{
+	struct process_place place = { 0 };
+	struct holder holder = { 0 };
+	struct stat st;
+
+	if (fstatat(purge->trash, name, &st, AT_SYMLINK_NOFOLLOW) != 0)
+		return;
+	place.dev = st.st_dev;
+	place.ino = st.st_ino;
+	(void)processes_holding(&place, 1, holder_note, &holder, NULL); /* whoever can be seen */
+	if (holder.pid)
+		error_prefix(purge->error, "process %d (%s in it", holder.pid, holder.what);
+}
+
 /* Goes on past an entry that cannot be deleted. */
 static int purge_entry(void *context, const struct trash_entry *entry)
 {
@@ -371,6 +409,8 @@ static int purge_entry(void *context, const struct trash_entry *entry)
 		return 0;
 	r = rmtree(purge->trash, entry->name, purge->deadline_ms, &purge->report, purge->error);
 	purge->removed |= r == 1;
+	if (r == -ENOTEMPTY && purge->failed == 0 && purge->error)
+		purge_name_holder(purge, entry->name);
 	if (r < 0 && purge->failed == 0)
 		purge->failed = r;
 	return 0;

@@ -3,6 +3,7 @@
 #include "base/clock.h"
 #include "base/text.h"
 #include "child.h"
+#include "os/dir.h"
 #include "os/processes.h"
 
 #include <errno.h>
@@ -410,6 +411,24 @@ static void the_same_inode_of_another_filesystem_is_another_directory(void **sta
 }
 
 /* In a child, because it cannot come back: looks as "nobody", who may not look at root's. */
+static void a_directory_that_is_only_open_counts_for_who_asks_for_holders(void **state)
+{
+	struct world *world = *state;
+	struct process_place place = { .context = world };
+	int dir CLEANUP(fd_done) =
+		open(below(world, "tree/deep"), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+	assert_return_code(dir, errno);
+	world->child = child_start(NULL); /* it has all that we have open */
+	assert_int_equal(dir_identity(below(world, "tree"), &place.dev, &place.ino, NULL), 0);
+	assert_int_equal(processes_in(&place, 1, world_note, world, NULL), 0);
+	assert_int_equal(world->seen_count, 0);
+	assert_int_equal(processes_holding(&place, 1, world_note, world, NULL), 0);
+	assert_int_equal(world->seen_count, 1);
+	assert_int_equal(world->seen[0].pid, world->child);
+	assert_string_equal(world->seen[0].how, "open directory");
+}
+
 static void what_cannot_be_looked_at_is_said(void **state)
 {
 	struct world *world = *state;
@@ -487,6 +506,7 @@ int main(void)
 		IN_WORLD(a_directory_bound_into_the_tree_counts_only_through_that_mount),
 		IN_WORLD(every_process_of_a_directory_is_told),
 		IN_WORLD(the_same_inode_of_another_filesystem_is_another_directory),
+		IN_WORLD(a_directory_that_is_only_open_counts_for_who_asks_for_holders),
 		IN_WORLD(what_cannot_be_looked_at_is_said),
 		IN_WORLD(hidden_processes_are_unknown_and_not_gone),
 	};

@@ -1,6 +1,8 @@
 #include "unit.h"
 
 #include "base/clock.h"
+#include "base/text.h"
+#include "child.h"
 #include "os/trash.h"
 #include "workdir.h"
 
@@ -33,6 +35,8 @@ int renameat2(int from, const char *name, int to, const char *new_name, unsigned
 		now(hook_state);
 	return (int)syscall(SYS_renameat2, from, name, to, new_name, flags);
 }
+
+static void (*before_rmdir)(void **state);
 
 static int put(void **state, const char *path, uint64_t dev, uint64_t ino, char **ret_name,
 	struct error *error)
@@ -443,6 +447,46 @@ static void purge_goes_on_past_what_cannot_be_deleted(void **state)
 	assert_true(workdir_has(*state, "other/f"));
 }
 
+static unsigned late;
+
+static void add_late(void **state)
+{
+	char *name CLEANUP(mem_done) = mem_printf(".sbx-trash/r1:3:0/late%u", late++);
+
+	workdir_fill(*state, name);
+}
+
+/* NOLINTNEXTLINE(readability-inconsistent-declaration-parameter-name): the C library's names */
+int unlinkat(int dir, const char *name, int flags)
+{
+	if (before_rmdir && flags == AT_REMOVEDIR)
+		before_rmdir(hook_state);
+	return (int)syscall(SYS_unlinkat, dir, name, flags);
+}
+
+static void who_can_still_make_entries_in_it_is_named(void **state)
+{
+	struct error error = { 0 };
+	char *said CLEANUP(mem_done) = NULL;
+	int64_t bytes = 0;
+	pid_t child;
+
+	workdir_make(*state, ".sbx-trash");
+	workdir_make(*state, ".sbx-trash/r1:3:0");
+	workdir_make(*state, ".sbx-trash/r1:3:0/a");
+	child = child_start(workdir_path(*state, ".sbx-trash/r1:3:0/a"));
+	hook_state = state;
+	before_rmdir = add_late;
+	assert_int_equal(purge(state, "r1", 3, &bytes, &error), -ENOTEMPTY);
+	before_rmdir = NULL;
+	child_end(child);
+	said = mem_printf("process %d (test_trash) has its working directory in it: "
+			  "remove directory r1:3:0: Directory not empty",
+		child);
+	assert_string_equal(error.text, said);
+	assert_int_equal(purge(state, "r1", 3, &bytes, NULL), 1);
+}
+
 #define workdir_test(f) cmocka_unit_test_setup_teardown(f, workdir_setup, workdir_teardown)
 
 int main(void)
@@ -464,6 +508,7 @@ int main(void)
 		workdir_test(only_our_own_names_are_entries),
 		workdir_test(a_negative_answer_ends_the_iteration),
 		workdir_test(purge_takes_the_run_up_to_its_generation),
+		workdir_test(who_can_still_make_entries_in_it_is_named),
 		workdir_test(purge_goes_on_past_what_cannot_be_deleted),
 	};
 
