@@ -1,17 +1,19 @@
 #include "mounts.h"
 
-#include "base/pathname.h"
 #include "base/text.h"
+#include "mounts_order.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <sys/sysmacros.h>
 
 enum { MOUNTS_STEP = 1 << 16, MOUNTS_MAX = 64 << 20 };
 
 void mounts_done(struct mount_table *table)
 {
 	free(table->mounts);
+	free(table->by_path);
 	arena_done(&table->arena);
 	*table = (struct mount_table){ 0 };
 }
@@ -50,6 +52,19 @@ static bool octal_decode(char *text)
 	return whole;
 }
 
+/* "98:0" */
+static bool device_parse(char *text, uint64_t *ret_dev)
+{
+	char *minor_text = text, *major_text = strsep(&minor_text, ":");
+	int64_t major_number, minor_number;
+
+	if (!minor_text || text_to_int64(major_text, 0, UINT32_MAX, &major_number) < 0 ||
+		text_to_int64(minor_text, 0, UINT32_MAX, &minor_number) < 0)
+		return false;
+	*ret_dev = makedev((unsigned)major_number, (unsigned)minor_number);
+	return true;
+}
+
 /*
  * "36 35 98:0 /root /point rw,noatime master:1 - ext3 /dev/sda rw": single blanks, any number of
  * optional fields before the "-", and a source that may be empty.
@@ -58,7 +73,8 @@ static bool line_parse(char *line, struct mount *ret_mount)
 {
 	enum { ID, PARENT, DEVICE, ROOT, POINT, OPTIONS, FIELDS };
 	char *fields[FIELDS], *field, *type, *source;
-	int64_t id;
+	int64_t id, parent;
+	uint64_t dev;
 
 	for (size_t i = 0; i < FIELDS; i++) {
 		fields[i] = strsep(&line, " ");
@@ -70,12 +86,17 @@ static bool line_parse(char *line, struct mount *ret_mount)
 	while (field && !text_equal(field, "-"));
 	type = strsep(&line, " ");
 	source = strsep(&line, " ");
-	if (!line || !*type || text_to_int64(fields[ID], 0, INT64_MAX, &id) < 0)
+	if (!line || !*type || text_to_int64(fields[ID], 0, INT64_MAX, &id) < 0 ||
+		text_to_int64(fields[PARENT], 0, INT64_MAX, &parent) < 0 ||
+		!device_parse(fields[DEVICE], &dev))
 		return false;
 	if (fields[POINT][0] != '/' || !octal_decode(fields[POINT]) || !octal_decode(type))
 		return false;
-	(void)octal_decode(source); /* some filesystems write their own, and we only show it */
-	*ret_mount = (struct mount){ (uint64_t)id, fields[POINT], type, source };
+	/* Some filesystems write their own, and we only show and compare them. */
+	(void)octal_decode(source);
+	(void)octal_decode(fields[ROOT]);
+	*ret_mount = (struct mount){ (uint64_t)id, (uint64_t)parent, dev, fields[ROOT],
+		fields[POINT], type, source, line };
 	return true;
 }
 
@@ -115,6 +136,7 @@ int mounts_parse(
 	r = table_parse(arena_dup_n(&table.arena, bytes, length), &table, error);
 	if (r < 0)
 		return r;
+	mounts_sort(&table);
 	*ret_table = table;
 	table = (struct mount_table){ 0 };
 	return 0;
@@ -124,7 +146,7 @@ int mounts_parse(
  * One read(2) after the other is good enough: since Linux 5.8 the kernel keeps its place in the
  * list with a cursor, so that mounts that come and go meanwhile hide no other.
  */
-static int mounts_slurp(int fd, struct text *text, struct error *error)
+static int mounts_slurp(int fd, const char *name, struct text *text, struct error *error)
 {
 	char *step CLEANUP(mem_done) = mem_new(MOUNTS_STEP);
 	ssize_t got;
@@ -133,36 +155,31 @@ static int mounts_slurp(int fd, struct text *text, struct error *error)
 		if (got < 0 && errno == EINTR)
 			continue;
 		if (got < 0)
-			return error_set(error, errno, "read /proc/self/mountinfo");
+			return error_set(error, errno, "read %s", name);
 		if (text->length + (size_t)got > MOUNTS_MAX)
-			return error_say(error, EFBIG, "/proc/self/mountinfo is longer than %d MiB",
-				MOUNTS_MAX >> 20);
+			return error_say(
+				error, EFBIG, "%s is longer than %d MiB", name, MOUNTS_MAX >> 20);
 		text_add_n(text, step, (size_t)got);
 	}
 	return 0;
 }
 
-int mounts_read(struct mount_table *ret_table, struct error *error)
+int mounts_read_from(int fd, const char *name, struct mount_table *ret_table, struct error *error)
 {
 	struct text text CLEANUP(text_done) = { 0 };
-	int fd CLEANUP(fd_done) = open("/proc/self/mountinfo", O_RDONLY | O_CLOEXEC);
-	int r;
+	int r = mounts_slurp(fd, name, &text, error);
 
-	if (fd < 0)
-		return error_set(error, errno, "open /proc/self/mountinfo");
-	r = mounts_slurp(fd, &text, error);
 	return r < 0 ? r : mounts_parse(text.data, text.length, ret_table, error);
 }
 
-const struct mount *mounts_below(const struct mount_table *table, const char *path)
+int mounts_read(struct mount_table *ret_table, struct error *error)
 {
-	for (size_t i = 0; i < table->count; i++) {
-		const char *point = table->mounts[i].point;
+	static const char name[] = "/proc/self/mountinfo";
+	int fd CLEANUP(fd_done) = open(name, O_RDONLY | O_CLOEXEC);
 
-		if (text_equal(point, path) || pathname_below(point, path))
-			return &table->mounts[i];
-	}
-	return NULL;
+	if (fd < 0)
+		return error_set(error, errno, "open %s", name);
+	return mounts_read_from(fd, name, ret_table, error);
 }
 
 const struct mount *mounts_of_type(const struct mount_table *table, const char *type)
@@ -170,6 +187,24 @@ const struct mount *mounts_of_type(const struct mount_table *table, const char *
 	for (size_t i = 0; i < table->count; i++)
 		if (text_equal(table->mounts[i].type, type))
 			return &table->mounts[i];
+	return NULL;
+}
+
+const char *mounts_option(const struct mount *mount, const char *name, struct arena *arena)
+{
+	char *rest = arena_dup(arena, mount->super), *option;
+
+	while ((option = strsep(&rest, ","))) {
+		char *value = strchr(option, '=');
+
+		if (!value)
+			continue;
+		*value++ = 0;
+		if (!text_equal(option, name))
+			continue;
+		(void)octal_decode(value);
+		return value;
+	}
 	return NULL;
 }
 
