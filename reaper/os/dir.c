@@ -57,6 +57,11 @@ int dir_open_below(int dir, const char *path, int flags, struct error *error)
 	return fd < 0 ? dir_fail(error, -fd, "open", path) : fd;
 }
 
+int dir_open_through(int dir, const char *path, int flags)
+{
+	return dir_openat2(dir, path, flags, RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS);
+}
+
 int dir_open_up(int dir, int flags)
 {
 	return dir_openat2(dir, "..", flags | O_DIRECTORY, RESOLVE_NO_SYMLINKS | RESOLVE_NO_XDEV);

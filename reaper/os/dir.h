@@ -28,6 +28,12 @@ int dir_open(const char *path, struct error *error);
 int dir_open_below(int dir, const char *path, int flags, struct error *error);
 
 /*
+ * The same through whatever is mounted on the way. Only for who asks about those mounts: one that
+ * is served by somebody else may hang. Says nothing to an error object.
+ */
+int dir_open_through(int dir, const char *path, int flags);
+
+/*
  * Opens the parent of an open directory, unless a mount lies between. The caller compares what it
  * gets with what it expects: a directory may have been moved. A descriptor or -errno.
  */

@@ -98,3 +98,14 @@ const char *proc_describe(char buffer[PROC_TEXT], pid_t pid)
 	(void)snprintf(buffer, PROC_TEXT, "pid %d (%s) in state %c", pid, comm, stat.state);
 	return buffer;
 }
+
+uint64_t proc_mount_id(int entry, const char *fdinfo)
+{
+	char buffer[1024];
+	const char *line;
+
+	if (proc_read(entry, fdinfo, buffer, sizeof(buffer)) < 0)
+		return 0;
+	line = strstr(buffer, "mnt_id:");
+	return line ? strtoull(line + strlen("mnt_id:"), NULL, 10) : 0;
+}

@@ -48,5 +48,11 @@ int process_entry_token(int entry, char *ret_token);
 /* Its command name, escaped and cut to size; "?" when it cannot be read. */
 void proc_comm(int entry, char *ret_comm, size_t size);
 
+/*
+ * The id of the mount that an open file lies in, from "fdinfo/N" of an entry (or, with AT_FDCWD,
+ * from any such path); 0 when it cannot be read. The filesystem itself is not asked.
+ */
+uint64_t proc_mount_id(int entry, const char *fdinfo);
+
 /* "pid 12 (sleep) in state D", for errors. Returns buffer. */
 const char *proc_describe(char buffer[PROC_TEXT], pid_t pid);
