@@ -2,8 +2,10 @@
 
 #include "base/clock.h"
 #include "base/text.h"
+#include "unit_name.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <signal.h>
 #include <systemd/sd-bus.h>
 #include <systemd/sd-daemon.h>
@@ -15,6 +17,7 @@ static const char manager_path[] = "/org/freedesktop/systemd1";
 static const char unit_prefix[] = "/org/freedesktop/systemd1/unit";
 static const char manager_interface[] = "org.freedesktop.systemd1.Manager";
 static const char unit_interface[] = "org.freedesktop.systemd1.Unit";
+static const char mount_interface[] = "org.freedesktop.systemd1.Mount";
 
 struct bus {
 	sd_bus *bus;
@@ -355,4 +358,98 @@ int bus_unit_stop(struct bus *bus, const char *unit, const char *invocation_id, 
 	if (r == 0)
 		r = stopping_reset(&stopping, error);
 	return r < 0 ? r : 1;
+}
+
+/* Whether the unit is that of the mount point, and not one whose name only looks like it. */
+static int mount_prove(const struct stopping *stopping, const char *point, struct error *error)
+{
+	sd_bus_error reply CLEANUP(sd_bus_error_free) = SD_BUS_ERROR_NULL;
+	char where[PATH_MAX], state[32];
+	int r;
+
+	bus_limit(stopping->bus, stopping->deadline_ms);
+	r = unit_read(stopping->bus, stopping->path, unit_interface, "ActiveState", state,
+		sizeof(state), &reply);
+	if (r >= 0)
+		r = unit_read(stopping->bus, stopping->path, mount_interface, "Where", where,
+			sizeof(where), &reply);
+	if (r < 0)
+		r = bus_fail(error, r, &reply, "look at unit", stopping->unit);
+	if (r == -ENOENT || (r >= 0 && text_equal(state, "inactive")))
+		return error_say(
+			error, ENOENT, "systemd knows of no mount there (unit %s)", stopping->unit);
+	if (r >= 0 && !text_equal(where, point))
+		return error_say(
+			error, EINVAL, "unit %s is of another mount point", stopping->unit);
+	return r < 0 ? r : 0;
+}
+
+/* 1 when it rests, 0 while it is being stopped, -EBUSY when that was tried and it is active again. */
+static int mount_stopped(const struct stopping *stopping, struct error *error)
+{
+	sd_bus_error reply CLEANUP(sd_bus_error_free) = SD_BUS_ERROR_NULL;
+	sd_bus_message *message CLEANUP(message_done) = NULL;
+	char state[32];
+	uint32_t job = 0;
+	int r;
+
+	bus_limit(stopping->bus, stopping->deadline_ms);
+	r = sd_bus_get_property(stopping->bus->bus, systemd, stopping->path, unit_interface, "Job",
+		&reply, &message, "(uo)");
+	if (r >= 0)
+		r = sd_bus_message_read(message, "(uo)", &job, NULL);
+	if (r >= 0)
+		r = unit_read(stopping->bus, stopping->path, unit_interface, "ActiveState", state,
+			sizeof(state), &reply);
+	if (r < 0)
+		r = bus_fail(error, r, &reply, "look at unit", stopping->unit);
+	if (r == -ENOENT)
+		return 1;
+	if (r < 0 || job)
+		return r < 0 ? r : 0;
+	if (text_equal(state, "inactive") || text_equal(state, "failed"))
+		return 1;
+	return text_equal(state, "active")
+		       ? error_say(error, EBUSY, "systemd could not stop %s", stopping->unit)
+		       : 0;
+}
+
+static int mount_wait(const struct stopping *stopping, struct error *error)
+{
+	sd_bus_slot *slot CLEANUP(slot_done) = NULL;
+	int r;
+
+	stopping_subscribe(stopping, &slot);
+	while ((r = mount_stopped(stopping, error)) == 0) {
+		if (deadline_left_ms(stopping->deadline_ms) == 0)
+			return error_say(
+				error, ETIME, "systemd is still stopping %s", stopping->unit);
+		r = stopping_pause(stopping);
+		if (r < 0)
+			return error_set(error, -r, "wait for unit %s", stopping->unit);
+	}
+	return r;
+}
+
+int bus_mount_stop(struct bus *bus, const char *point, int64_t deadline_ms, struct error *error)
+{
+	char *unit CLEANUP(mem_done) = unit_name_of_mount(point);
+	struct stopping stopping CLEANUP(stopping_done) = {
+		.bus = bus,
+		.unit = unit,
+		.path = unit ? unit_object(unit) : NULL,
+		.deadline_ms = deadline_ms,
+	};
+	int r;
+
+	if (!unit)
+		return error_say(
+			error, ENAMETOOLONG, "its path is too long for the name of a systemd unit");
+	r = mount_prove(&stopping, point, error);
+	if (r < 0)
+		return r;
+	r = stopping_call(&stopping, "Stop", error, "s", "replace", 0);
+	if (r == -ENOENT)
+		return 1;
+	return r < 0 ? r : mount_wait(&stopping, error);
 }

@@ -34,3 +34,13 @@ int bus_unit_get(struct bus *bus, const char *unit, struct bus_unit *ret_unit, s
  */
 int bus_unit_stop(struct bus *bus, const char *unit, const char *invocation_id, int64_t deadline_ms,
 	struct error *error);
+
+/*
+ * Has systemd unmount what is mounted at an absolute path: stops its .mount unit, and with it what
+ * is mounted below and every unit that requires it, and waits for the end. Kills nothing. 1; -EBUSY
+ * systemd tried and it is still mounted; -ENOENT with an error: systemd knows of no mount there;
+ * -ETIME; -errno. systemd goes by the path, and so it can be led elsewhere by whoever swaps a
+ * directory on the way for a symlink meanwhile: the caller proves the path right before, and looks
+ * at the mount table afterwards.
+ */
+int bus_mount_stop(struct bus *bus, const char *point, int64_t deadline_ms, struct error *error);
