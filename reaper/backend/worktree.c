@@ -18,6 +18,7 @@
 #include "base/pathname.h"
 #include "base/text.h"
 #include "effects.h"
+#include "os/mount_view.h"
 #include "os/mounts.h"
 #include "os/trash.h"
 #include "worktree_branch.h"
@@ -41,6 +42,7 @@ struct worktree_state {
 	struct arena arena;
 	struct branch_memory *branches;
 	struct worktree_gits gits;
+	struct mount_view mounts;
 };
 
 static int worktree_open(const struct settings *settings, void **ret_state, struct error *error)
@@ -49,6 +51,7 @@ static int worktree_open(const struct settings *settings, void **ret_state, stru
 
 	(void)error;
 	state->settings = settings;
+	state->mounts = MOUNT_VIEW_NONE;
 	*ret_state = state;
 	return 0;
 }
@@ -61,6 +64,7 @@ static void worktree_close(void *context)
 		return;
 	arena_done(&state->arena);
 	worktree_gits_done(&state->gits);
+	mount_view_done(&state->mounts);
 	free(state);
 }
 
@@ -200,6 +204,7 @@ static enum work worktree_work(
 		.rule = state->settings->policy.branch,
 		.lenders = &state->settings->repos,
 		.gits = &state->gits,
+		.mounts = &state->mounts,
 	};
 	work = worktree_work_judge(&place, arena, ret_note, tip);
 	if (resource->branch)

@@ -43,10 +43,7 @@ int open_unnoticed(int dir, const char *name, int flags, struct error *error)
 static void walk_unknown(struct worktree_walk *walk, const char *path, int code)
 {
 	char *escaped CLEANUP(mem_done) = text_escape(*path ? path : ".");
-	char *what CLEANUP(mem_done) =
-		code == EXDEV
-			? mem_printf("%s is a mount point: what it covers cannot be seen", escaped)
-			: mem_printf("%s cannot be read: %s", escaped, strerror(code));
+	char *what CLEANUP(mem_done) = mem_printf("%s cannot be read: %s", escaped, strerror(code));
 
 	findings_unknown(walk->findings, what);
 }
@@ -95,6 +92,10 @@ static void look_file(struct worktree_walk *walk, int dir, const char *directory
 	file = open_unnoticed(dir, name, O_RDONLY | O_NONBLOCK, NULL);
 	if (file == -ENOENT)
 		return;
+	if (file == -EXDEV) {
+		walk->crossing(walk->context, path);
+		return;
+	}
 	if (file < 0) {
 		walk_unknown(walk, path, -file);
 		return;
@@ -213,7 +214,10 @@ static void walk_below(struct worktree_walk *walk, int dir, const char *director
 
 	if (below == -ENOENT)
 		return;
-	if (below < 0) {
+	if (below == -EXDEV) {
+		if (!ignored && !ignore_matches(&walk->ignore, walk->path.data, true))
+			walk->crossing(walk->context, walk->path.data);
+	} else if (below < 0) {
 		walk_unknown(walk, walk->path.data, -below);
 	} else if (depth == WALK_DEPTH_MAX) {
 		findings_unsaved(walk->findings, walk->path.data, "too deep to be looked at");

@@ -23,6 +23,8 @@ struct worktree_walk {
 
 	/* Asked for each populated directory that the run's commits have a submodule at. */
 	void (*submodule)(void *context, int directory, const char *path);
+	/* Asked for each mount point at which files that count could be. */
+	void (*crossing)(void *context, const char *path);
 	void *context;
 };
 

@@ -3,6 +3,7 @@
 #include "base/pathname.h"
 #include "os/dir.h"
 #include "os/file.h"
+#include "worktree_crossing.h"
 #include "worktree_gitdir.h"
 #include "worktree_index.h"
 #include "worktree_record.h"
@@ -272,6 +273,7 @@ static void judge_submodule(void *context, int directory, const char *path)
 	sub.common = sub.gitdir = submodule_gitdir(judge, directory, sub.path);
 	sub.tree = directory;
 	sub.lenders = judge->place->lenders;
+	sub.mounts = judge->place->mounts;
 	if (sub.common && sub.nesting <= NESTING_MAX)
 		work = worktree_work_judge(&sub, judge->arena, &note, tip);
 	if (work == WORK_CLEAN)
@@ -281,16 +283,56 @@ static void judge_submodule(void *context, int directory, const char *path)
 	findings_unsaved(&judge->findings, path, words);
 }
 
+static struct crossing_tree crossing_tree_of(const struct judge *judge)
+{
+	return (struct crossing_tree){
+		.view = judge->place->mounts,
+		.tree = judge->place->tree,
+		.path = judge->place->path,
+	};
+}
+
+static void judge_crossing(void *context, const char *path)
+{
+	struct judge *judge = context;
+	const struct crossing_tree tree = crossing_tree_of(judge);
+	char *escaped CLEANUP(mem_done) = text_escape(path), *words CLEANUP(mem_done) = NULL;
+	const char *note;
+
+	switch (worktree_crossing(&tree, path, judge->arena, &note)) {
+	case CROSSING_ELSEWHERE:
+		return;
+	case CROSSING_HOLDS:
+		findings_unsaved(&judge->findings, path, note);
+		return;
+	case CROSSING_UNKNOWN:
+		words = mem_printf("%s: %s", escaped, note);
+		findings_unknown(&judge->findings, words);
+		return;
+	}
+}
+
+static void judge_unseen_mounts(struct judge *judge)
+{
+	const struct crossing_tree tree = crossing_tree_of(judge);
+	const char *note;
+
+	if (worktree_crossing_unseen(&tree, judge->arena, &note) == CROSSING_UNKNOWN)
+		findings_unknown(&judge->findings, note);
+}
+
 static void judge_tree(struct judge *judge)
 {
 	struct worktree_walk walk CLEANUP(worktree_walk_done) = {
 		.candidates = &judge->candidates,
 		.findings = &judge->findings,
 		.submodule = judge_submodule,
+		.crossing = judge_crossing,
 		.context = judge,
 	};
 
 	worktree_walk(&walk, judge->place->tree);
+	judge_unseen_mounts(judge);
 }
 
 static void judge_repository(struct judge *judge)

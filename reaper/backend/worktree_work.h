@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "model.h"
 
+struct mount_view;
 struct worktree_gits;
 
 enum { COMMIT_TEXT = 41 }; /* 40 hex digits */
@@ -24,6 +25,7 @@ struct worktree_place {
 	enum branch_rule rule;
 	const struct text_list *lenders; /* repositories a self-contained one may borrow from */
 	struct worktree_gits *gits;      /* repositories held open; not for own ones */
+	struct mount_view *mounts;       /* NULL: what is mounted in it is unknown */
 	unsigned nesting;                /* of submodules */
 };
 

@@ -1,9 +1,11 @@
 /* Unsaved work (DESIGN.md, section 6), asked of real repositories. */
+#include "fuse.h"
 #include "git_fixture.h"
 #include "workdir.h"
 
 #include "backend/backend.h"
 
+#include <sys/mount.h>
 #include <sys/stat.h>
 
 static enum work judge(
@@ -242,17 +244,78 @@ static void what_cannot_be_read_is_unknown(void **state)
 		{ "echo junk >" RECORD "/index", WORK_UNKNOWN, "index" },
 		{ "cd ws/r1; git update-index --split-index", WORK_UNKNOWN, "split" },
 		{ "echo [junk >repo/.git/config", WORK_UNKNOWN, NULL },
-		{ "mount -t tmpfs none ws/r1/dir", WORK_UNKNOWN, "dir is a mount point" },
 		{ "echo junk >ws/r1/.git", WORK_UNKNOWN, "its .git" },
 	};
-	struct git_fixture *fixture;
+
+	check_changes(state, changes, ARRAY_SIZE(changes), BRANCH_DELETE, false);
+}
+
+#define MEMORY "mount -t tmpfs none "
+#define OVERLAY(upper)                                                                          \
+	"mkdir -p " upper "/u " upper                                                           \
+	"/w; mount -t overlay -o \"lowerdir=repo,upperdir=$PWD/" upper "/u,workdir=$PWD/" upper \
+	"/w\" none ws/r1/dir; "
+
+/* What a mount covers cannot be seen: that is asked again when it is gone. */
+static void what_is_mounted_is_work_only_where_it_vanishes_with_the_mount(void **state)
+{
+	static const struct change changes[] = {
+		{ MEMORY "ws/r1/dir", WORK_CLEAN, NULL },
+		{ MEMORY "ws/r1/dir; mkdir -p ws/r1/dir/a/b; mkfifo ws/r1/dir/a/f", WORK_CLEAN,
+			NULL },
+		{ MEMORY "ws/r1/dir; mkdir ws/r1/dir/a; echo x >ws/r1/dir/a/f", WORK_DIRTY,
+			"dir: tmpfs is mounted there, and its files vanish" },
+		{ MEMORY "ws/r1/dir; ln -s x ws/r1/dir/l", WORK_DIRTY, "dir: tmpfs" },
+		{ "mkdir ws/r1/n; " MEMORY "ws/r1/n; echo x >ws/r1/n/f", WORK_DIRTY, "n: tmpfs" },
+		{ "mkdir ws/r1/build; " MEMORY "ws/r1/build; echo x >ws/r1/build/f", WORK_CLEAN,
+			NULL },
+		{ "mkdir out; echo x >out/f; mount --bind out ws/r1/dir", WORK_CLEAN, NULL },
+		{ "echo x >f; mount --bind f ws/r1/a.txt", WORK_CLEAN, NULL },
+		{ "echo x >f; mount --bind f ws/r1/a.txt; rm f", WORK_DIRTY, "a.txt: " },
+		{ "mkdir ram; " MEMORY "ram; echo x >ram/f; mount --bind ram ws/r1/dir", WORK_CLEAN,
+			NULL },
+		{ "mkdir ram other; " MEMORY "ram; mkdir ram/a ram/b; echo x >ram/b/f; "
+		  "mount --bind ram/b ws/r1/dir; mount --bind ram/a other; umount ram",
+			WORK_DIRTY, "dir: tmpfs" },
+		{ "mkdir -p out/x; mount --bind out ws/r1/dir; " MEMORY
+		  "ws/r1/dir/x; echo x >ws/r1/dir/x/f",
+			WORK_DIRTY, "dir: tmpfs" },
+		{ "mkdir out; " MEMORY "ws/r1/dir; echo x >ws/r1/dir/f; mount --bind out ws/r1/dir",
+			WORK_UNKNOWN, "dir: tmpfs is mounted there: what it holds" },
+		{ "mkdir out; " MEMORY "ws/r1/dir; mkdir ws/r1/dir/x; mount --bind out ws/r1/dir/x",
+			WORK_UNKNOWN, "dir: tmpfs" },
+		{ OVERLAY("ws/r1/build") "true", WORK_CLEAN, NULL },
+		{ OVERLAY("ws/r1/build") "echo x >ws/r1/dir/f", WORK_DIRTY, "dir: overlay" },
+		{ OVERLAY("out") "echo x >ws/r1/dir/f", WORK_CLEAN, NULL },
+		{ "mount -t proc none ws/r1/dir", WORK_CLEAN, NULL },
+		{ MEMORY "ws/r1/dir; echo x >>ws/r1/a.txt", WORK_DIRTY, "a.txt: " },
+		{ "echo x >f; mount --bind f ws/r1/.git", WORK_UNKNOWN, ".git" },
+	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(changes); i++) {
 		check_change(state, &changes[i], BRANCH_DELETE, false);
-		fixture = *state;
-		git_fixture_sh(fixture, "! mountpoint -q ws/r1/dir || umount ws/r1/dir");
+		git_fixture_sh(*state, "tac /proc/self/mountinfo | awk -v base=\"$PWD/\" "
+				       "'index($5, base) == 1 { print $5 }' | xargs -r umount -l");
 		git_fixture_reset(*state);
 	}
+}
+
+/* A question to one that does not answer would never come back. */
+static void a_mount_that_does_not_answer_is_not_asked(void **state)
+{
+	struct git_fixture *fixture = *state;
+	struct resource resource = git_fixture_r1(fixture);
+	char *point CLEANUP(mem_done) = mem_printf("%s/dir", fixture->tree);
+	struct fuse fuse = fuse_mount(point);
+	const char *note;
+
+	assert_int_equal(judge(fixture, &resource, &note), WORK_CLEAN);
+	git_fixture_sh(fixture, MEMORY "ws/r1/dir");
+	assert_int_equal(judge(fixture, &resource, &note), WORK_UNKNOWN);
+	assert_non_null(strstr(note, "cannot be seen"));
+	assert_int_equal(umount2(point, MNT_DETACH), 0);
+	assert_int_equal(umount2(point, MNT_DETACH), 0);
+	fuse_kill(&fuse);
 }
 
 static void a_tree_without_its_repository_is_dirty_while_it_holds_files(void **state)
@@ -389,6 +452,8 @@ int main(void)
 		case_of(only_the_trees_own_gitignore_is_asked),
 		case_of(any_form_of_repository_that_git_makes_is_read),
 		case_of(what_cannot_be_read_is_unknown),
+		case_of(what_is_mounted_is_work_only_where_it_vanishes_with_the_mount),
+		case_of(a_mount_that_does_not_answer_is_not_asked),
 		case_of(a_tree_without_its_repository_is_dirty_while_it_holds_files),
 		case_of(a_plain_directory_is_dirty_while_it_holds_files),
 		case_of(of_a_self_contained_clone_only_what_its_remotes_have_survives),

@@ -1,0 +1,23 @@
+/*
+ * FUSE without a library, so that a test decides when a server answers, sleeps or dies. An empty
+ * directory, mounted by root in the test's own mount namespace.
+ */
+#pragma once
+
+#include "base/base.h"
+
+#include <sys/types.h>
+
+struct fuse {
+	int fd;       /* of /dev/fuse; nobody reads it: whatever is asked of the mount hangs */
+	pid_t server; /* answers; 0: none */
+};
+
+/* Mounts one that never answers. */
+struct fuse fuse_mount(const char *point);
+
+/* Starts a server for it, which ends with us. */
+void fuse_serve(struct fuse *fuse);
+
+/* Kills the server and closes the descriptor: from now on every access answers ENOTCONN. */
+void fuse_kill(struct fuse *fuse);
