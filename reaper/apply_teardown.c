@@ -36,6 +36,10 @@ static const struct step steps[] = {
 	{ ACT_REMOVE, KIND_NETWORK, FAIL_GOES_ON },
 	{ ACT_REMOVE, KIND_SCOPE, FAIL_GOES_ON },
 	{ ACT_REMOVE, KIND_CGROUP, FAIL_GOES_ON },
+	{ ACT_REMOVE, KIND_MOUNT, FAIL_ENDS },
+	/* What a mount has covered was not seen before. */
+	{ ACT_ASK_WORK, KIND_MOUNT, FAIL_ENDS },
+	{ ACT_SALVAGE, KIND_MOUNT, FAIL_ENDS },
 	{ ACT_ASK_PROCESSES, KIND_WORKTREE, FAIL_ENDS },
 	{ ACT_REMOVE, KIND_WORKTREE, FAIL_ENDS },
 	{ ACT_REMOVE, KIND_BRANCH, FAIL_GOES_ON },
@@ -44,11 +48,6 @@ static const struct step steps[] = {
 	{ ACT_PURGE, KIND_PATH, FAIL_GOES_ON },
 };
 enum { STOP_STEPS = 4 };
-
-static bool belongs_to_tree(enum kind kind)
-{
-	return kind == KIND_WORKTREE || kind == KIND_BRANCH;
-}
 
 /* Puts on the books what was salvaged; where it is must not be forgotten. */
 static int note_salvaged(struct teardown *teardown, const struct salvage *salvage)
@@ -139,7 +138,11 @@ static int act_on_each(struct teardown *teardown, const struct step *step)
 
 		if (resource->kind != step->kind || !resource_proven(resource)) /* MUST 7 */
 			continue;
+		if (teardown->unsaved && step->act != ACT_SALVAGE &&
+			resource_of_tree(teardown->run, resource))
+			continue;
 		r = act_on(teardown, step->act, resource);
+		teardown->uncovered |= r > 0 && step->kind == KIND_MOUNT;
 		if (r < 0 && result == 0)
 			result = r;
 	}
@@ -183,17 +186,24 @@ static enum fate fate_of(const struct teardown *teardown)
 }
 
 /* A tree is saved when all that was asked of it was: then nothing is unsaved any more. */
-static int salvage(struct teardown *teardown, const struct step *step)
+static int salvage(struct teardown *teardown)
 {
+	static const struct step step = { ACT_SALVAGE, KIND_WORKTREE, FAIL_ENDS };
 	const char *unsaved = teardown->unsaved;
 	int r;
 
 	if (!unsaved || fate_of(teardown) != FATE_SALVAGED)
 		return 0;
-	r = act_on_each(teardown, step);
+	r = act_on_each(teardown, &step);
 	if (r >= 0 && teardown->salvaged && teardown->unsaved == unsaved)
 		teardown->unsaved = NULL;
 	return r;
+}
+
+/* Asked again, and salvaged again, only when a mount went that covered a part of the tree. */
+static bool is_asked(const struct teardown *teardown, const struct step *step)
+{
+	return step->kind != KIND_MOUNT || teardown->uncovered;
 }
 
 /* MUST 6. A root that cannot be read counts as a pin. */
@@ -209,15 +219,19 @@ static bool keep_appeared(struct teardown *teardown)
 
 static int do_step(struct teardown *teardown, const struct step *step)
 {
-	if (step->act == ACT_ASK_WORK)
-		return ask_work(teardown);
-	if (step->act == ACT_SALVAGE)
-		return salvage(teardown, step);
-	if (step->act == ACT_ASK_PROCESSES) /* stopping and saving took their time */
+	switch (step->act) {
+	case ACT_ASK_WORK:
+		return is_asked(teardown, step) ? ask_work(teardown) : 0;
+	case ACT_SALVAGE:
+		return is_asked(teardown, step) ? salvage(teardown) : 0;
+	case ACT_ASK_PROCESSES: /* stopping and saving took their time */
 		return inventory_ask_processes(&teardown->seen, teardown->application->world,
 			teardown->run, &teardown->error);
-	if (teardown->unsaved && belongs_to_tree(step->kind))
-		return 0;
+	case ACT_STOP:
+	case ACT_REMOVE:
+	case ACT_PURGE:
+		break;
+	}
 	return act_on_each(teardown, step);
 }
 

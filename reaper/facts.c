@@ -21,9 +21,15 @@ bool resource_left(const struct resource *resource)
 	return resource->present != TRI_NO || resource->record || resource->set_aside;
 }
 
-static bool kind_of_tree(enum kind kind)
+bool resource_of_tree(const struct run *run, const struct resource *resource)
 {
-	return kind == KIND_WORKTREE || kind == KIND_BRANCH;
+	if (resource->kind != KIND_MOUNT)
+		return resource->kind == KIND_WORKTREE || resource->kind == KIND_BRANCH;
+	for (size_t i = 0; i < run->resource_count; i++)
+		if (run->resources[i].kind == KIND_WORKTREE &&
+			text_equal(run->resources[i].locator, resource->at))
+			return true;
+	return false;
 }
 
 static const struct source *failed_source(const struct inventory *inventory, const char *name)
@@ -70,6 +76,7 @@ static void derive_blindness(struct inventory *inventory, struct run *run)
 {
 	const struct source *engine = failed_source(inventory, "containers");
 	const struct source *processes = failed_source(inventory, "processes");
+	const struct source *mounts = failed_source(inventory, "mounts");
 	bool tree = false;
 
 	for (size_t i = 0; i < run->resource_count; i++) {
@@ -87,6 +94,8 @@ static void derive_blindness(struct inventory *inventory, struct run *run)
 		run_blind(inventory, run, "containers at", engine->at, engine->error);
 	if (processes && tree)
 		run_blind(inventory, run, "processes in its tree", NULL, processes->error);
+	if (mounts && tree)
+		run_blind(inventory, run, "mounts in its tree", NULL, mounts->error);
 	derive_lost_records(inventory, run);
 }
 
@@ -145,7 +154,7 @@ static void derive_rest(struct inventory *inventory, struct run *run)
 		}
 		if (resource->proof & PROOF_TRASH && trash_is_of(run, resource))
 			run->facts.claim = CLAIM_BEGUN_REAP;
-		if (!kind_of_tree(resource->kind) && resource_left(resource))
+		if (!resource_of_tree(run, resource) && resource_left(resource))
 			run->facts.others_present = true;
 		if (resource->set_aside)
 			run->facts.others_present = true;

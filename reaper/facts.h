@@ -14,6 +14,9 @@ void facts_derive(struct inventory *inventory, struct run *run, const struct set
 /* Whether a resource is the run's, so that it may be removed. */
 bool resource_proven(const struct resource *resource);
 
+/* Whether it stays while the tree of its run stays: the tree, its branch, what is mounted in it. */
+bool resource_of_tree(const struct run *run, const struct resource *resource);
+
 /* Whether something of it is left: itself, its git record, or what was set aside. */
 bool resource_left(const struct resource *resource);
 

@@ -108,7 +108,8 @@ struct resource {
 	/*
 	 * worktree, path: absolute path · branch: short name, "sbx/r1" · container: full id, or the
 	 * reference as registered · volume, network: name or id · cgroup: path as in
-	 * /proc/PID/cgroup, "/sbx.slice/r1" · scope: unit name · mount: mount point · process: pid
+	 * /proc/PID/cgroup, "/sbx.slice/r1" · scope: unit name · mount: mount point, with all that
+	 * is mounted on it · process: pid
 	 */
 	const char *locator;
 
@@ -125,7 +126,11 @@ struct resource {
 	 * "BOOTID:STARTTICKS"
 	 */
 	const char *token;
-	const char *at;    /* container, volume, network: the engine's socket, "unix:///…" */
+	/*
+	 * container, volume, network: the engine's socket, "unix:///…" · mount: the tree or path
+	 * of the run that it lies in, which dev, ino and token are of
+	 */
+	const char *at;
 	uint64_t dev, ino; /* worktree, path, cgroup */
 
 	/* seen */
@@ -262,7 +267,7 @@ struct run {
 
 /* Something that was asked for facts, and whether it answered. */
 struct source {
-	const char *name; /* store markers worktrees containers cgroups processes */
+	const char *name; /* store markers worktrees containers cgroups processes mounts */
 	const char *at;   /* path or socket; NULL: the host */
 	enum tri ok;      /* unknown: not configured */
 	const char *error;

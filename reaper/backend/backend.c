@@ -1,12 +1,13 @@
 #include "backend.h"
 
-/* Trees first: which processes work in them is asked of the process backend after that. */
+/* Trees first: what is mounted in them, and which processes work there, is asked after that. */
 const struct backend *const backends[BACKEND_COUNT] = {
 	&worktree_backend,
 	&path_backend,
 	&container_backend,
 	&cgroup_backend,
 	&process_backend,
+	&mount_backend,
 };
 
 const struct backend *backend_of(enum kind kind)
@@ -20,6 +21,7 @@ const struct backend *backend_of(enum kind kind)
 		[KIND_CGROUP] = &cgroup_backend,
 		[KIND_SCOPE] = &cgroup_backend,
 		[KIND_PATH] = &path_backend,
+		[KIND_MOUNT] = &mount_backend,
 		[KIND_PROCESS] = &process_backend,
 	};
 

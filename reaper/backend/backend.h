@@ -61,10 +61,10 @@ extern const struct backend container_backend; /* container, volume, network */
 extern const struct backend cgroup_backend;    /* cgroup, scope */
 extern const struct backend process_backend;   /* process */
 extern const struct backend path_backend;      /* path */
+extern const struct backend mount_backend;     /* mount */
 
-/* The backend of a kind; NULL for KIND_MOUNT, which none removes. */
 const struct backend *backend_of(enum kind kind);
 
 /* All backends in the order in which they are asked. */
-enum { BACKEND_COUNT = 5 };
+enum { BACKEND_COUNT = 6 };
 extern const struct backend *const backends[BACKEND_COUNT];
