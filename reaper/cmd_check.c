@@ -9,6 +9,7 @@
 #include "notice.h"
 #include "os/bus.h"
 #include "os/cgroupfs.h"
+#include "os/mount_view.h"
 #include "os/processes.h"
 #include "rebuild.h"
 #include "state/marker.h"
@@ -282,6 +283,21 @@ static void check_bus(struct check *check)
 	}
 }
 
+/* In a namespace of our own an unmount does not reach the host, and its mounts are not seen. */
+static void check_mounts(struct check *check)
+{
+	struct mount_view view CLEANUP(mount_view_done) = MOUNT_VIEW_NONE;
+	struct error error = { 0 };
+
+	if (mount_view_now(&view, &error) < 0)
+		check_say_error(check, LEVEL_BAD, "mount namespace", &error);
+	else if (view.apart)
+		check_say(check, LEVEL_WARN, "mount namespace",
+			"not that of PID 1: what is mounted there goes only through systemd");
+	else
+		check_say(check, LEVEL_OK, "mount namespace", "that of PID 1");
+}
+
 static void process_ignored(
 	void *context, const struct process_place *place, const struct process_seen *process)
 {
@@ -318,6 +334,7 @@ enum exit_code cmd_check(const struct options *options)
 	check_sources(&check);
 	check_cgroups(&check);
 	check_bus(&check);
+	check_mounts(&check);
 	check_processes(&check);
 	return check.code;
 }
