@@ -284,11 +284,13 @@ int apply_run(const struct application *application, struct run *run, struct are
 	int r = runs_claim(application->world->store, application->pass, run, goal_of(run),
 		clock_wall_s(), error);
 
-	if (r == -EPERM || r == -ESTALE) {
+	if (r == -EPERM || r == -ESTALE || r == -EADDRINUSE) {
 		tell(run, arena, RESULT_KEPT, error->text);
 		*error = (struct error){ 0 };
 		run->decision.verdict = VERDICT_KEEP;
-		run->decision.reason = r == -EPERM ? REASON_PINNED : REASON_CHANGED;
+		run->decision.reason = r == -EPERM    ? REASON_PINNED
+				       : r == -ESTALE ? REASON_CHANGED
+						      : REASON_REFUSED;
 		return 0;
 	}
 	if (r < 0)

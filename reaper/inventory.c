@@ -8,6 +8,7 @@
 #include "os/processes.h"
 #include "os/treesize.h"
 #include "policy.h"
+#include "sharing.h"
 #include "state/passes.h"
 #include "text_list.h"
 #include "told.h"
@@ -25,6 +26,7 @@ static void forget_seen(struct resource *resource)
 	resource->contradicts = false;
 	resource->note = NULL;
 	resource->record = NULL;
+	resource->group = NULL;
 	resource->lock = LOCK_NONE;
 	resource->set_aside = NULL;
 }
@@ -63,6 +65,8 @@ static void see(struct inventory *inventory, const struct world *world, const ch
 			backends[i]->discover(world->states[i], inventory, only);
 	for (size_t i = 0; i < inventory->run_count; i++)
 		inventory_probe(inventory, world, inventory->runs[i]);
+	if (!only)
+		sharing_check(inventory, world->settings);
 }
 
 /* The worse of two: what cannot be told is worst, then what is unsaved. */

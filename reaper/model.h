@@ -140,6 +140,7 @@ struct resource {
 	const char *note;   /* why unknown, who holds it, what contradicts; NULL: nothing to say */
 	const char *record; /* worktree: its git record, "<repo>/worktrees/NAME"; NULL: none */
 	enum lock lock;     /* worktree: git's lock; `note` carries its text */
+	const char *group;  /* scope: the cgroup of its processes; NULL: none is known */
 	const char *set_aside; /* worktree, path: its entry in the trash, absolute; NULL: none */
 	int64_t bytes;         /* allocated on disk, -1: not measured */
 	int64_t made_s;        /* container, volume, network: when it was made; 0: unknown */

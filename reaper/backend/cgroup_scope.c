@@ -153,6 +153,7 @@ static void unit_probe(const struct cgroup_state *state, struct resource *resour
 	}
 	resource->present = TRI_YES;
 	resource->alive = unit_alive(state, found);
+	resource->group = arena_dup(arena, *found->control_group ? found->control_group : NULL);
 	if (unit_check(state, resource->locator, found, &error) < 0 ||
 		unit_check_identity(resource, found, &error) < 0) {
 		resource->contradicts = true;
@@ -177,6 +178,7 @@ void scope_probe(struct cgroup_state *state, struct resource *resource, struct a
 		char *path CLEANUP(mem_done) = bare_group(state, resource);
 
 		group_probe(state, resource, path, arena);
+		resource->group = resource->present == TRI_NO ? NULL : arena_dup(arena, path);
 		return;
 	}
 	if (r == 0)
