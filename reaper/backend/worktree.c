@@ -15,6 +15,7 @@
  * MUST 7  No program is run, no index or access time written, no working tree shown to the
  *         library.
  */
+#include "base/clock.h"
 #include "base/pathname.h"
 #include "base/text.h"
 #include "effects.h"
@@ -22,6 +23,7 @@
 #include "os/mounts.h"
 #include "os/trash.h"
 #include "worktree_branch.h"
+#include "worktree_census.h"
 #include "worktree_discover.h"
 #include "worktree_git.h"
 #include "worktree_identify.h"
@@ -43,6 +45,7 @@ struct worktree_state {
 	struct branch_memory *branches;
 	struct worktree_gits gits;
 	struct mount_view mounts;
+	struct worktree_census census;
 };
 
 static int worktree_open(const struct settings *settings, void **ret_state, struct error *error)
@@ -52,6 +55,7 @@ static int worktree_open(const struct settings *settings, void **ret_state, stru
 	(void)error;
 	state->settings = settings;
 	state->mounts = MOUNT_VIEW_NONE;
+	state->census.settings = settings;
 	*ret_state = state;
 	return 0;
 }
@@ -65,6 +69,7 @@ static void worktree_close(void *context)
 	arena_done(&state->arena);
 	worktree_gits_done(&state->gits);
 	mount_view_done(&state->mounts);
+	worktree_census_done(&state->census);
 	free(state);
 }
 
@@ -124,6 +129,32 @@ static struct branch_ask branch_question(
 	};
 }
 
+/* One look, and whether anybody else claims what the tree would take along. */
+static void look(struct worktree_state *state, const struct resource *resource, struct arena *arena,
+	struct sight *ret_sight)
+{
+	const char *rival = NULL;
+
+	sight_look(state->settings, resource, arena, ret_sight);
+	worktree_census_tell(&state->census, ret_sight->common);
+	if (ret_sight->recorded && !ret_sight->contradicts)
+		rival = worktree_census_rival(&state->census, ret_sight->common, resource->locator,
+			&ret_sight->record, arena);
+	if (!rival)
+		return;
+	ret_sight->contradicts = true;
+	ret_sight->note = rival;
+}
+
+/* What will point at nothing when the tree is gone; nobody else's file is changed for it. */
+static const char *inbound(struct worktree_state *state, const struct sight *sight,
+	const char *tree, struct arena *arena)
+{
+	if (!sight->common || sight->own || sight->present != TRI_YES || sight->contradicts)
+		return NULL;
+	return worktree_census_inbound(&state->census, sight->common, tree, arena);
+}
+
 /* A branch that stays on purpose is present and not alive, and its note begins with "kept: ". */
 static void branch_probe(
 	struct worktree_state *state, struct resource *resource, struct arena *arena)
@@ -160,10 +191,10 @@ static void worktree_probe(void *context, struct resource *resource, struct aren
 		branch_probe(state, resource, arena);
 		return;
 	}
-	sight_look(state->settings, resource, arena, &sight);
+	look(state, resource, arena, &sight);
 	resource->present = sight.present;
 	resource->contradicts = sight.contradicts;
-	resource->note = sight.note;
+	resource->note = sight.note ? sight.note : inbound(state, &sight, resource->locator, arena);
 	resource->record = sight.recorded ? sight.record.path : NULL;
 	resource->lock = sight.lock;
 	resource->set_aside = sight.set_aside ? arena_printf(arena, "%s/%s/%s", sight.root,
@@ -178,16 +209,24 @@ static void worktree_probe(void *context, struct resource *resource, struct aren
 		(void)remember(state, resource);
 }
 
+/* One tree gets a part of a pass's time, so that it cannot take all of it from the others. */
+static int64_t judge_deadline_ms(const struct settings *settings)
+{
+	enum { PART = 4, UNLIMITED_MS = 60 * 1000 };
+	int64_t budget_ms = settings->limits.time_budget_ms;
+
+	return deadline_in_ms(budget_ms > 0 ? budget_ms / PART : UNLIMITED_MS);
+}
+
 static enum work worktree_work(
 	void *context, const struct resource *resource, struct arena *arena, const char **ret_note)
 {
 	struct worktree_state *state = context;
 	struct sight sight CLEANUP(sight_done) = { .root_dir = -EBADF, .tree = -EBADF };
+	struct worktree_judgement judgement;
 	struct worktree_place place;
-	char tip[COMMIT_TEXT];
-	enum work work;
 
-	sight_look(state->settings, resource, arena, &sight);
+	look(state, resource, arena, &sight);
 	if (sight.present == TRI_UNKNOWN || sight.contradicts) {
 		*ret_note = sight.note;
 		return WORK_UNKNOWN;
@@ -202,14 +241,18 @@ static enum work worktree_work(
 		.branch = resource->branch,
 		.base = resource->base,
 		.rule = state->settings->policy.branch,
-		.lenders = &state->settings->repos,
+		.settings = state->settings,
 		.gits = &state->gits,
 		.mounts = &state->mounts,
+		.census = &state->census,
+		.deadline_ms = judge_deadline_ms(state->settings),
 	};
-	work = worktree_work_judge(&place, arena, ret_note, tip);
+	worktree_work_judge(&place, arena, &judgement);
 	if (resource->branch)
-		memcpy(remember(state, resource)->proved, tip, sizeof(tip));
-	return work;
+		memcpy(remember(state, resource)->proved, judgement.branch_tip, COMMIT_TEXT);
+	*ret_note =
+		judgement.note ? judgement.note : inbound(state, &sight, resource->locator, arena);
+	return judgement.work;
 }
 
 static int refuse(const struct resource *resource, int code, const char *note, struct error *error)
@@ -220,9 +263,11 @@ static int refuse(const struct resource *resource, int code, const char *note, s
 }
 
 /* 0 when nothing speaks against removing what was seen. */
-static int removal_allowed(
-	const struct sight *sight, const struct resource *resource, struct error *error)
+static int removal_allowed(struct worktree_state *state, const struct sight *sight,
+	const struct resource *resource, struct arena *arena, struct error *error)
 {
+	const char *borrower = NULL;
+
 	if (sight->contradicts)
 		return refuse(resource, ESTALE, sight->note, error);
 	if (sight->present == TRI_UNKNOWN)
@@ -230,26 +275,15 @@ static int removal_allowed(
 	if (sight->lock == LOCK_HELD)
 		return refuse(resource, EBUSY,
 			sight->note ? sight->note : "git worktree lock without a reason", error);
-	return sight->present == TRI_YES ? mounts_refuse(resource->locator, error) : 0;
-}
-
-/* Drops every record that names the tree, which has left its place. */
-static int drop_records(const struct sight *sight, const struct resource *resource,
-	struct effort *effort, struct error *error)
-{
-	struct arena arena CLEANUP(arena_done) = { 0 };
-	struct worktree_record record = sight->record;
-	int r = sight->recorded, did = 0;
-
-	while (r > 0) {
-		r = worktree_record_drop(
-			sight->common, &record, effort->deadline_ms, &effort->bytes_freed, error);
-		did |= r > 0;
-		if (r > 0)
-			r = worktree_record_find(
-				sight->common, resource->locator, NULL, &arena, &record, error);
-	}
-	return r < 0 ? r : did;
+	if (sight->present != TRI_YES)
+		return 0;
+	/* Also where unsaved work is discarded: it is not this run's to discard. */
+	if (sight->own)
+		worktree_census_expire(&state->census);
+	if (worktree_census_borrower(&state->census, resource->locator, arena, &borrower, NULL) > 0)
+		return refuse(resource, EBUSY,
+			arena_printf(arena, "%s borrows from a repository in it", borrower), error);
+	return mounts_refuse(resource->locator, error);
 }
 
 static int worktree_remove(
@@ -265,14 +299,16 @@ static int worktree_remove(
 
 		return worktree_branch_remove(&ask, error);
 	}
-	sight_look(state->settings, resource, &arena, &sight);
-	r = removal_allowed(&sight, resource, error);
+	look(state, resource, &arena, &sight);
+	r = removal_allowed(state, &sight, resource, &arena, error);
 	if (r == 0 && sight.present == TRI_YES)
 		r = moved = trash_put(sight.root_dir, sight.below, resource->run,
 			resource->generation, sight.dev, sight.ino, NULL, error);
 	if (r < 0)
 		return r;
-	r = drop_records(&sight, resource, effort, error);
+	r = sight.recorded ? worktree_record_drop(sight.common, &sight.record, effort->deadline_ms,
+				     &effort->bytes_freed, error)
+			   : 0;
 	return r < 0 ? r : moved > 0 || r > 0;
 }
 
@@ -305,7 +341,7 @@ static int worktree_purge(
 
 	if (resource->kind != KIND_WORKTREE)
 		return 0;
-	sight_look(state->settings, resource, &arena, &sight);
+	look(state, resource, &arena, &sight);
 	if (sight.root_dir < 0)
 		return refuse(resource, EIO, sight.note, error);
 	purge.root = sight.root;

@@ -4,12 +4,21 @@
 #include "base/text.h"
 #include "model.h"
 
+/* Why a commit in the owning repository cannot hold all that is unsaved. */
+enum work_beyond {
+	BEYOND_NESTED = 1 << 0, /* a repository within the tree, or of a submodule, goes with it */
+	BEYOND_STATE =
+		1 << 1,      /* git is in the middle of something, or refs of the worktree's own */
+	BEYOND_LENT = 1 << 2 /* others borrow from it, so nothing can stand for it: it must stay */
+};
+
 struct findings {
 	uint64_t unsaved; /* things whose content is nowhere else */
 	char *first;      /* the first of them, escaped; NULL: none */
 	uint64_t unpushed;
 	char *first_unpushed;
-	char *unknown; /* the first thing that could not be told; NULL: none */
+	char *unknown;   /* the first thing that could not be told; NULL: none */
+	unsigned beyond; /* a set of enum work_beyond */
 };
 
 /* `path` is bytes of the run and is escaped here; `what` is ours. */

@@ -2,6 +2,7 @@
 
 #include "base/text.h"
 #include "os/quiet_open.h"
+#include "worktree_gitdir.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -73,12 +74,16 @@ int worktree_git_error(struct error *error, int code, const char *what, const ch
 int worktree_git_open(const char *common, git_repository **ret_repository, struct error *error)
 {
 	struct stat stat;
+	int r;
 
 	if (library_begin() < 0)
 		return worktree_git_error(error, EIO, "prepare libgit2 for", common);
 	if (fstatat(AT_FDCWD, common, &stat, AT_NO_AUTOMOUNT) < 0)
 		return error_set(error, errno == ENOTDIR ? ENOENT : errno,
 			"look at the git directory %s", common);
+	r = worktree_gitdir_bounded(common, error);
+	if (r < 0)
+		return r;
 	if (git_repository_open_ext(ret_repository, common,
 		    GIT_REPOSITORY_OPEN_NO_SEARCH | GIT_REPOSITORY_OPEN_BARE |
 			    GIT_REPOSITORY_OPEN_NO_DOTGIT,
@@ -156,8 +161,8 @@ static bool ref_counts(const char *name, enum refs_counted counted)
 		       text_starts(name, "refs/sbx/salvage/");
 	case REFS_REMOTE:
 		return remote;
-	case REFS_LOCAL:
-		return branch;
+	case REFS_OWN:
+		return !remote && !text_equal(name, "refs/stash");
 	case REFS_BRANCHES:
 		return branch || remote;
 	}
@@ -198,6 +203,8 @@ static void commits_add_ref(struct worktree_commits *commits, git_reference *ref
 		return;
 	if (git_reference_peel(&commit, ref, GIT_OBJECT_COMMIT) == 0)
 		commits_add(commits, git_object_id(commit));
+	else
+		commits->others++;
 }
 
 int worktree_commits_gather(git_repository *repository, enum refs_counted counted,
@@ -340,12 +347,9 @@ int worktree_head_commit(
 {
 	static const char prefix[] = "ref: ";
 
-	if (text_starts(head, prefix)) {
-		int r = ref_commit(repository, head + sizeof(prefix) - 1, ret_commit, error);
-
-		return r == -EINVAL ? 0 : r;
-	}
+	if (text_starts(head, prefix))
+		return ref_commit(repository, head + sizeof(prefix) - 1, ret_commit, error);
 	if (strlen(head) != GIT_OID_HEXSZ || git_oid_fromstr(ret_commit, head) < 0)
-		return 0;
+		return error_say(error, EINVAL, "HEAD names neither a ref nor a commit");
 	return 1;
 }

@@ -81,18 +81,20 @@ int worktree_gits_get(struct worktree_gits *gits, const char *common,
 void worktree_gits_done(struct worktree_gits *gits);
 
 /*
- * Which refs an answer counts. Never per-worktree ones (refs/bisect, refs/worktree), notes, stash.
+ * Which refs an answer counts. What survives is never a per-worktree one (refs/bisect, refs/worktree),
+ * notes or the stash.
  */
 enum refs_counted {
 	REFS_SURVIVING, /* branches, tags, remote-tracking refs, refs/sbx/salvage */
 	REFS_REMOTE,    /* remote-tracking refs: what is left when the repository itself goes */
-	REFS_LOCAL,     /* branches */
+	REFS_OWN,       /* all but those and the stash: what goes with a repository */
 	REFS_BRANCHES   /* branches and remote-tracking refs */
 };
 
 struct worktree_commits {
 	git_oid *ids; /* without repetition */
 	size_t count;
+	size_t others; /* refs whose object is no commit, or cannot be read */
 };
 
 /*
@@ -116,7 +118,7 @@ int worktree_branch_commit(
 
 /*
  * The commit that the content of a HEAD file names: "ref: refs/heads/x" or an id. 1; 0 when it
- * names a ref that is not there, or nothing; -errno.
+ * names a ref that is not there; -EINVAL when it names nothing that can be; -errno.
  */
 int worktree_head_commit(
 	git_repository *repository, const char *head, git_oid *ret_commit, struct error *error);

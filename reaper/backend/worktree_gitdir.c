@@ -4,12 +4,14 @@
 #include "base/text.h"
 #include "os/dir.h"
 #include "os/file.h"
+#include "text_list.h"
 #include "worktree_repo.h"
 #include "worktree_stream.h"
 
+#include <inttypes.h>
 #include <sys/stat.h>
 
-enum { DEPTH_MAX = 32, CONFIG_MAX = 1 << 20 };
+enum { DEPTH_MAX = 32, CONFIG_MAX = 1 << 20, PACKED_REFS_MAX = 256 << 20 };
 
 static int plain_directory(int dir, unsigned depth, struct error *error);
 
@@ -43,6 +45,19 @@ static int plain_directory(int dir, unsigned depth, struct error *error)
 	return errno ? error_set(error, errno, "list a git directory") : 0;
 }
 
+static int bounded_file(int dir, const char *name, int64_t max, struct error *error)
+{
+	struct stat stat;
+
+	if (fstatat(dir, name, &stat, AT_NO_AUTOMOUNT) < 0)
+		return errno == ENOENT ? 0 : error_set(error, errno, "look at %s", name);
+	if (!S_ISREG(stat.st_mode))
+		return error_say(error, EINVAL, "%s is not a regular file", name);
+	if (stat.st_size > max)
+		return error_say(error, EFBIG, "%s is larger than %" PRIi64 " bytes", name, max);
+	return 0;
+}
+
 static int plain_config(int dir, struct error *error)
 {
 	char *bytes CLEANUP(mem_done) = NULL;
@@ -59,15 +74,19 @@ static int plain_config(int dir, struct error *error)
 	return 0;
 }
 
-static bool is_lender(const char *objects, const struct text_list *lenders)
+static bool is_lender(const char *objects, const struct settings *settings)
 {
-	for (size_t i = 0; lenders && i < lenders->count; i++) {
+	char *real CLEANUP(mem_done) = realpath(objects, NULL);
+
+	if (real && text_list_above(&settings->roots, real))
+		return true;
+	for (size_t i = 0; i < settings->repos.count; i++) {
 		char *common CLEANUP(mem_done) = NULL, *lent CLEANUP(mem_done) = NULL;
 
-		if (worktree_repo_resolve(lenders->items[i], &common, NULL) < 0)
+		if (worktree_repo_resolve(settings->repos.items[i], &common, NULL) < 0)
 			continue;
 		lent = mem_printf("%s/objects", common);
-		if (text_equal(lent, objects))
+		if (text_equal(lent, real ? real : objects))
 			return true;
 	}
 	return false;
@@ -75,7 +94,7 @@ static bool is_lender(const char *objects, const struct text_list *lenders)
 
 /* objects/info/alternates, a path a line (gitrepository-layout(5)). */
 static int plain_alternates(
-	int dir, const char *path, const struct text_list *lenders, struct error *error)
+	int dir, const char *path, const struct settings *settings, struct error *error)
 {
 	int info CLEANUP(fd_done) =
 		dir_open_below(dir, "objects/info", O_RDONLY | O_DIRECTORY, NULL);
@@ -93,14 +112,35 @@ static int plain_alternates(
 	for (char *line = strtok_r(bytes, "\n", &rest); line; line = strtok_r(NULL, "\n", &rest)) {
 		char *clean CLEANUP(mem_done) = *line == '#' ? NULL : pathname_clean(line, from);
 
-		if (clean && !is_lender(clean, lenders))
+		if (clean && !is_lender(clean, settings))
 			return error_say(error, EINVAL,
-				"it borrows objects from what is no configured repository");
+				"it borrows objects from what is no configured repository and "
+				"below no root");
 	}
 	return 0;
 }
 
-int worktree_gitdir_plain(const char *path, const struct text_list *lenders, struct error *error)
+int worktree_gitdir_bounded(const char *path, struct error *error)
+{
+	static const struct {
+		const char *name;
+		int64_t max;
+	} files[] = { { "HEAD", CONFIG_MAX }, { "commondir", CONFIG_MAX },
+		{ "shallow", PACKED_REFS_MAX }, { "packed-refs", PACKED_REFS_MAX },
+		{ "objects/info/alternates", CONFIG_MAX } };
+	int dir CLEANUP(fd_done) = dir_open(path, error);
+	int r = dir;
+
+	for (size_t i = 0; i < ARRAY_SIZE(files) && r >= 0; i++)
+		r = bounded_file(dir, files[i].name, files[i].max, error);
+	if (r >= 0)
+		r = plain_config(dir, error);
+	if (r < 0)
+		error_prefix(error, "%s", path);
+	return r < 0 ? r : 0;
+}
+
+int worktree_gitdir_plain(const char *path, const struct settings *settings, struct error *error)
 {
 	int dir CLEANUP(fd_done) = dir_open(path, error);
 	struct stat stat;
@@ -114,7 +154,7 @@ int worktree_gitdir_plain(const char *path, const struct text_list *lenders, str
 	if (r >= 0)
 		r = plain_config(dir, error);
 	if (r >= 0)
-		r = plain_alternates(dir, path, lenders, error);
+		r = plain_alternates(dir, path, settings, error);
 	error_prefix(error, "%s", path);
 	return r;
 }

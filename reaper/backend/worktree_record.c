@@ -140,7 +140,7 @@ static int record_guess(const char *repo, const char *tree, const char *name, st
 	return r > 0 ? ret_record->tree && worktree_path_same(ret_record->tree, tree) : r;
 }
 
-static void record_copy(
+void worktree_record_copy(
 	struct arena *arena, const struct worktree_record *from, struct worktree_record *ret_record)
 {
 	*ret_record = *from;
@@ -167,7 +167,7 @@ int worktree_record_find(const char *repo, const char *tree, const char *pointed
 		const struct worktree_record *record = &records.list[i];
 
 		if (record->tree && worktree_path_same(record->tree, tree)) {
-			record_copy(arena, record, ret_record);
+			worktree_record_copy(arena, record, ret_record);
 			return 1;
 		}
 		if (!record->tree && text_equal(record->name, pointed))
@@ -175,7 +175,7 @@ int worktree_record_find(const char *repo, const char *tree, const char *pointed
 	}
 	if (!silent)
 		return 0;
-	record_copy(arena, silent, ret_record);
+	worktree_record_copy(arena, silent, ret_record);
 	return 1;
 }
 

@@ -31,6 +31,10 @@ int worktree_records_read(
 	const char *repo, struct worktree_records *ret_records, struct error *error);
 void worktree_records_done(struct worktree_records *records);
 
+/* Copies a record with its strings, into the arena. */
+void worktree_record_copy(struct arena *arena, const struct worktree_record *from,
+	struct worktree_record *ret_record);
+
 /* Reads one record by its name. 1, 0 when it is not there, -errno. Strings in the arena. */
 int worktree_record_read(const char *repo, const char *name, struct arena *arena,
 	struct worktree_record *ret_record, struct error *error);

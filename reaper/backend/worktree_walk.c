@@ -1,5 +1,6 @@
 #include "worktree_walk.h"
 
+#include "base/clock.h"
 #include "os/dir.h"
 #include "worktree_stream.h"
 
@@ -159,11 +160,38 @@ static unsigned entry_type(int dir, const struct dirent *entry)
 	return IFTODT(stat.st_mode);
 }
 
+/* A tree chooses no time to spend: one file can be a gigabyte, one .gitignore 4096 patterns. */
 static bool walk_exhausted(struct worktree_walk *walk)
 {
+	if (walk->deadline_ms && deadline_left_ms(walk->deadline_ms) == 0) {
+		findings_unknown(walk->findings, "the tree takes too long to look at");
+		walk->entries = WALK_ENTRIES_MAX;
+	}
 	if (++walk->entries > WALK_ENTRIES_MAX)
 		findings_unknown(walk->findings, "the tree has too many entries to look at");
 	return walk->entries > WALK_ENTRIES_MAX || walk->findings->unsaved > WALK_UNSAVED_MAX;
+}
+
+static void found_repository(struct worktree_walk *walk, const char *directory)
+{
+	findings_unsaved(walk->findings, directory, "a repository within the tree");
+	walk->findings->beyond |= BEYOND_NESTED;
+}
+
+/* Of what is not ignored each file is compared; where all is ignored a bare repository hides. */
+static bool hides_bare(int dir)
+{
+	static const struct {
+		const char *name;
+		mode_t type;
+	} parts[] = { { "HEAD", S_IFREG }, { "objects", S_IFDIR }, { "refs", S_IFDIR } };
+	struct stat stat;
+
+	for (size_t i = 0; i < ARRAY_SIZE(parts); i++)
+		if (fstatat(dir, parts[i].name, &stat, AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT) < 0 ||
+			(stat.st_mode & S_IFMT) != parts[i].type)
+			return false;
+	return true;
 }
 
 static void look_dirent(struct worktree_walk *walk, int dir, const char *directory,
@@ -174,7 +202,7 @@ static void look_dirent(struct worktree_walk *walk, int dir, const char *directo
 
 	if (text_equal(name, ".git")) {
 		if (*directory)
-			findings_unsaved(walk->findings, directory, "a repository within the tree");
+			found_repository(walk, directory);
 		return;
 	}
 	type = entry_type(dir, entry);
@@ -238,8 +266,10 @@ static void walk_directory(struct worktree_walk *walk, int dir, bool ignored, un
 
 	if (!ignored)
 		read_ignore(walk, dir);
+	else if (hides_bare(dir))
+		found_repository(walk, directory);
 	read_directory(walk, dir, directory, ignored, &directories);
-	for (size_t i = 0; i < directories.count; i++) {
+	for (size_t i = 0; i < directories.count && walk->entries <= WALK_ENTRIES_MAX; i++) {
 		text_add(&walk->path, length ? "/" : "");
 		text_add(&walk->path, directories.list[i]);
 		walk_below(walk, dir, directory, directories.list[i], ignored, depth);

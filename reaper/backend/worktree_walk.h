@@ -20,6 +20,7 @@ struct worktree_walk {
 	struct ignore ignore;
 	struct text path; /* of where the walk is, relative to the tree */
 	uint64_t entries;
+	int64_t deadline_ms; /* boot clock; 0: none. When it passes, the answer is unknown */
 
 	/* Asked for each populated directory that the run's commits have a submodule at. */
 	void (*submodule)(void *context, int directory, const char *path);

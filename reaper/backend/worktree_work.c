@@ -3,9 +3,12 @@
 #include "base/pathname.h"
 #include "os/dir.h"
 #include "os/file.h"
+#include "text_list.h"
+#include "worktree_census.h"
 #include "worktree_crossing.h"
 #include "worktree_gitdir.h"
 #include "worktree_index.h"
+#include "worktree_private.h"
 #include "worktree_record.h"
 #include "worktree_walk.h"
 
@@ -13,7 +16,7 @@
 #include <fcntl.h>
 #include <sys/stat.h>
 
-enum { INDEX_MAX = 1 << 30, NESTING_MAX = 4 };
+enum { INDEX_MAX = 256 << 20, NESTING_MAX = 4 };
 
 struct judge {
 	const struct worktree_place *place;
@@ -23,8 +26,9 @@ struct judge {
 	git_repository *opened; /* the same, where it is ours to close */
 	struct worktree_commits surviving;
 	struct candidates candidates;
-	git_oid lost;     /* the last commit found in no ref that survives */
-	char *branch_tip; /* COMMIT_TEXT bytes, the caller's */
+	git_oid lost;             /* the last commit found in no ref that survives */
+	struct text_list modules; /* repositories of submodules that were judged with their trees */
+	struct worktree_judgement *judgement; /* the caller's */
 };
 
 static void judge_done(struct judge *judge)
@@ -32,6 +36,7 @@ static void judge_done(struct judge *judge)
 	candidates_done(&judge->candidates);
 	worktree_commits_done(&judge->surviving);
 	findings_done(&judge->findings);
+	text_list_done(&judge->modules);
 	git_repository_free(judge->opened);
 }
 
@@ -66,32 +71,42 @@ static bool judge_commit(struct judge *judge, const git_oid *commit, const char 
 	return false;
 }
 
-/* What else must survive: the recorded branch where it goes, all branches where the whole
- * repository goes. */
-static void judge_branches(struct judge *judge)
+/* The recorded branch, where it goes. */
+static void judge_branch(struct judge *judge)
 {
 	const struct worktree_place *place = judge->place;
-	struct worktree_commits local CLEANUP(worktree_commits_done) = { 0 };
 	struct error error = { 0 };
 	git_oid commit;
-	int r;
+	int r = worktree_branch_commit(judge->repository, place->branch, &commit, &error);
 
-	if (place->own) {
-		r = worktree_commits_gather(judge->repository, REFS_LOCAL, NULL, &local, &error);
-		for (size_t i = 0; i < local.count; i++)
-			judge_commit(judge, &local.ids[i], "a branch");
-	} else if (place->branch) {
-		r = worktree_branch_commit(judge->repository, place->branch, &commit, &error);
-		if (r > 0)
-			git_oid_tostr(judge->branch_tip, COMMIT_TEXT, &commit);
-		if (r > 0 && place->rule == BRANCH_DELETE)
-			judge_commit(judge, &commit, place->branch);
-		if (r == -EINVAL)
-			r = 0; /* no name a branch can have */
-	} else {
-		r = 0;
-	}
-	if (r < 0)
+	if (r > 0)
+		git_oid_tostr(judge->judgement->branch_tip, COMMIT_TEXT, &commit);
+	if (r > 0 && place->rule == BRANCH_DELETE)
+		judge_commit(judge, &commit, place->branch);
+	if (r < 0 && r != -EINVAL) /* no name that a branch can have */
+		judge_unknown(judge, &error);
+}
+
+/* A ref that only this worktree has names a commit (or another ref, which counts itself). */
+static int judge_private_ref(void *context, const char *name, const char *text, struct error *error)
+{
+	struct judge *judge = context;
+	git_oid commit;
+
+	if (text_starts(text, "ref: "))
+		return 0;
+	if (git_oid_fromstr(&commit, text) < 0)
+		return error_say(error, EINVAL, "%s names no object", name);
+	if (!judge_commit(judge, &commit, name))
+		judge->findings.beyond |= BEYOND_STATE;
+	return 0;
+}
+
+static void judge_private_refs(struct judge *judge, int gitdir)
+{
+	struct error error = { 0 };
+
+	if (worktree_private_refs(gitdir, judge_private_ref, judge, &error) < 0)
 		judge_unknown(judge, &error);
 }
 
@@ -99,10 +114,50 @@ static void judge_stash(struct judge *judge)
 {
 	git_reference *stash CLEANUP(reference_done) = NULL;
 
-	if (judge->place->own &&
-		git_reference_lookup(&stash, judge->repository, "refs/stash") != GIT_ENOTFOUND)
+	if (git_reference_lookup(&stash, judge->repository, "refs/stash") != GIT_ENOTFOUND)
 		findings_unsaved(
 			&judge->findings, "refs/stash", "a stash goes with its repository");
+}
+
+/* All refs of a repository that goes with its tree: branches, tags, notes, whatever a tool keeps. */
+static void judge_own_refs(struct judge *judge)
+{
+	struct worktree_commits own CLEANUP(worktree_commits_done) = { 0 };
+	struct error error = { 0 };
+
+	if (worktree_commits_gather(judge->repository, REFS_OWN, NULL, &own, &error) < 0)
+		judge_unknown(judge, &error);
+	for (size_t i = 0; i < own.count; i++)
+		judge_commit(judge, &own.ids[i], "a ref");
+	if (own.others > 0)
+		findings_unpushed(&judge->findings, "a ref", "it names what is no commit");
+}
+
+/* Another worktree of a repository that goes with its tree. */
+static void judge_linked(struct judge *judge, const struct worktree_record *record)
+{
+	const char *head = NULL;
+	struct error error = { 0 };
+	git_oid commit;
+	int r = worktree_gitfile_read(record->path, "HEAD", judge->arena, &head, NULL, &error);
+
+	if (r > 0)
+		r = worktree_head_commit(judge->repository, head, &commit, &error);
+	if (r > 0)
+		judge_commit(judge, &commit, "HEAD of a worktree of it");
+	if (r < 0)
+		judge_unknown(judge, &error);
+}
+
+static void judge_all_linked(struct judge *judge)
+{
+	struct worktree_records records CLEANUP(worktree_records_done) = { 0 };
+	struct error error = { 0 };
+
+	if (worktree_records_read(judge->place->common, &records, &error) < 0)
+		judge_unknown(judge, &error);
+	for (size_t i = 0; i < records.count; i++)
+		judge_linked(judge, &records.list[i]);
 }
 
 /* 1: HEAD is known, and is the one candidate; 0: git's record or what it names is gone. */
@@ -122,6 +177,7 @@ static int judge_head(struct judge *judge)
 		judge_unknown(judge, &error);
 	if (r <= 0)
 		return 0;
+	git_oid_tostr(judge->judgement->head, COMMIT_TEXT, &commit);
 	if (!candidates_add(
 		    &judge->candidates, &commit, judge_commit(judge, &commit, "HEAD"), true))
 		findings_unknown(&judge->findings, "the commit at HEAD cannot be read");
@@ -177,37 +233,53 @@ static int index_entry_look(void *context, const struct index_entry *entry)
 }
 
 /* Content that is only in the index. What is missing there is a deletion, which is no work. */
-static void judge_index(struct judge *judge)
+static void judge_index(struct judge *judge, int gitdir)
 {
 	struct error error = { 0 };
-	int dir CLEANUP(fd_done) = dir_open(judge->place->gitdir, &error);
 	char *bytes CLEANUP(mem_done) = NULL;
 	size_t length = 0;
-	int r = dir;
+	int r = file_read(gitdir, "index", INDEX_MAX, &bytes, &length, NULL, &error);
 
-	if (dir >= 0)
-		r = file_read(dir, "index", INDEX_MAX, &bytes, &length, NULL, &error);
 	if (r == -ENOENT)
 		return;
-	error = r < 0 ? error : (struct error){ 0 };
 	if (r >= 0)
 		r = index_each(bytes, length, index_entry_look, judge, &error);
 	if (r < 0)
 		judge_unknown(judge, &error);
 }
 
-/* Things that git does in several steps keep their state beside HEAD (gitrepository-layout(5)). */
-static void judge_progress(struct judge *judge)
+static void judge_progress(struct judge *judge, int gitdir)
 {
-	static const char *const signs[] = { "MERGE_HEAD", "rebase-merge", "rebase-apply",
-		"BISECT_LOG", "CHERRY_PICK_HEAD", "REVERT_HEAD", "sequencer" };
-	int dir CLEANUP(fd_done) = dir_open(judge->place->gitdir, NULL);
-	struct stat stat;
+	struct error error = { 0 };
+	const char *sign = NULL;
+	int r = worktree_private_progress(gitdir, &sign, &error);
 
-	for (size_t i = 0; i < ARRAY_SIZE(signs) && dir >= 0; i++)
-		if (fstatat(dir, signs[i], &stat, AT_SYMLINK_NOFOLLOW) == 0)
-			findings_unsaved(&judge->findings, signs[i],
-				"a merge, rebase, bisect, cherry-pick or revert is in progress");
+	if (r < 0)
+		judge_unknown(judge, &error);
+	if (r <= 0)
+		return;
+	findings_unsaved(&judge->findings, sign,
+		"a merge, rebase, bisect, cherry-pick or revert is in progress");
+	judge->findings.beyond |= BEYOND_STATE;
+}
+
+/* What git keeps beside HEAD. */
+static void judge_gitdir(struct judge *judge)
+{
+	struct error error = { 0 };
+	int gitdir CLEANUP(fd_done) = dir_open(judge->place->gitdir, &error);
+
+	if (gitdir == -ENOENT)
+		return;
+	if (gitdir < 0) {
+		judge_unknown(judge, &error);
+		return;
+	}
+	if (!judge->findings.unknown) /* else there is nothing to compare it with */
+		judge_index(judge, gitdir);
+	judge_progress(judge, gitdir);
+	if (!judge->place->own)
+		judge_private_refs(judge, gitdir);
 }
 
 /* Opens the repository and gathers what survives. False: it could not be done, and is noted. */
@@ -218,7 +290,7 @@ static bool judge_open(struct judge *judge)
 	int r = 0;
 
 	if (place->own)
-		r = worktree_gitdir_plain(place->common, place->lenders, &error);
+		r = worktree_gitdir_plain(place->common, place->settings, &error);
 	if (r >= 0 && place->own) {
 		r = worktree_git_open(place->common, &judge->opened, &error);
 		judge->repository = judge->opened;
@@ -259,28 +331,96 @@ static const char *submodule_gitdir(struct judge *judge, int directory, const ch
 	return NULL;
 }
 
+static void submodule_findings(struct judge *judge, const char *path,
+	const struct worktree_judgement *judgement, const char *otherwise)
+{
+	char *words CLEANUP(mem_done) =
+		mem_printf("submodule: %s", judgement->note ? judgement->note : otherwise);
+
+	if (judgement->work == WORK_CLEAN || judgement->work == WORK_NONE)
+		return;
+	findings_unsaved(&judge->findings, path, words);
+	judge->findings.beyond |= judgement->beyond | BEYOND_NESTED;
+}
+
 /* A submodule is a repository that goes with the tree: all of it must be on its remotes. */
+static void submodule_judge(struct judge *judge, const char *gitdir, const char *path, int tree,
+	struct worktree_judgement *ret_judgement)
+{
+	struct worktree_place sub = {
+		.tree = tree,
+		.path = path,
+		.common = gitdir,
+		.gitdir = gitdir,
+		.own = true,
+		.settings = judge->place->settings,
+		.mounts = judge->place->mounts,
+		.deadline_ms = judge->place->deadline_ms,
+		.nesting = judge->place->nesting + 1,
+	};
+
+	*ret_judgement = (struct worktree_judgement){ .work = WORK_UNKNOWN };
+	if (gitdir && sub.nesting <= NESTING_MAX)
+		worktree_work_judge(&sub, judge->arena, ret_judgement);
+}
+
+/* Another commit than the one that is committed here, which the submodule's remotes have. */
+static void judge_drift(struct judge *judge, const char *path, const char *head)
+{
+	char *directory CLEANUP(mem_done) = mem_dup(path);
+	char *slash = strrchr(directory, '/'), *words CLEANUP(mem_done) = NULL;
+	git_oid commit;
+
+	*(slash ? slash : directory) = 0;
+	if (git_oid_fromstr(&commit, head) < 0 ||
+		candidates_compare_id(&judge->candidates, directory, pathname_last(path),
+			commit.id) != SAVED_NOWHERE)
+		return;
+	words = mem_printf("submodule: it is at %.12s, which is not committed here", head);
+	findings_unsaved(&judge->findings, path, words);
+}
+
 static void judge_submodule(void *context, int directory, const char *path)
 {
 	struct judge *judge = context;
-	char tip[COMMIT_TEXT];
-	struct worktree_place sub = { .own = true, .nesting = judge->place->nesting + 1 };
-	const char *note = NULL;
-	enum work work = WORK_UNKNOWN;
-	char *words CLEANUP(mem_done) = NULL;
+	const char *whole = arena_printf(judge->arena, "%s/%s", judge->place->path, path);
+	const char *gitdir = submodule_gitdir(judge, directory, whole);
+	struct worktree_judgement judgement;
 
-	sub.path = arena_printf(judge->arena, "%s/%s", judge->place->path, path);
-	sub.common = sub.gitdir = submodule_gitdir(judge, directory, sub.path);
-	sub.tree = directory;
-	sub.lenders = judge->place->lenders;
-	sub.mounts = judge->place->mounts;
-	if (sub.common && sub.nesting <= NESTING_MAX)
-		work = worktree_work_judge(&sub, judge->arena, &note, tip);
-	if (work == WORK_CLEAN)
+	submodule_judge(judge, gitdir, whole, directory, &judgement);
+	if (gitdir)
+		text_list_add(&judge->modules, gitdir);
+	submodule_findings(judge, path, &judgement,
+		"its repository is not where git puts it, so it cannot be compared");
+	if (judgement.work == WORK_CLEAN && *judgement.head)
+		judge_drift(judge, path, judgement.head);
+}
+
+/* The repository of a submodule that is not checked out any more. */
+static void judge_module(void *context, const char *path)
+{
+	struct judge *judge = context;
+	struct worktree_judgement judgement;
+
+	if (text_list_has(&judge->modules, path))
 		return;
-	words = mem_printf("submodule: %s",
-		note ? note : "its repository is not where git puts it, so it cannot be compared");
-	findings_unsaved(&judge->findings, path, words);
+	submodule_judge(
+		judge, arena_dup(judge->arena, path), judge->place->path, -EBADF, &judgement);
+	submodule_findings(judge, pathname_below(path, judge->place->gitdir), &judgement,
+		"nested too deep to be looked at");
+}
+
+static void judge_modules(struct judge *judge)
+{
+	struct error error = { 0 };
+	int gitdir CLEANUP(fd_done) = dir_open(judge->place->gitdir, &error);
+	int r = gitdir;
+
+	if (gitdir >= 0)
+		r = worktree_private_modules(
+			gitdir, judge->place->gitdir, judge_module, judge, &error);
+	if (r < 0 && r != -ENOENT)
+		judge_unknown(judge, &error);
 }
 
 static struct crossing_tree crossing_tree_of(const struct judge *judge)
@@ -326,6 +466,7 @@ static void judge_tree(struct judge *judge)
 	struct worktree_walk walk CLEANUP(worktree_walk_done) = {
 		.candidates = &judge->candidates,
 		.findings = &judge->findings,
+		.deadline_ms = judge->place->deadline_ms,
 		.submodule = judge_submodule,
 		.crossing = judge_crossing,
 		.context = judge,
@@ -341,12 +482,32 @@ static void judge_repository(struct judge *judge)
 		return;
 	if (!judge_head(judge))
 		judge_other_candidates(judge);
-	judge_branches(judge);
-	judge_stash(judge);
-	if (judge->place->gitdir) {
-		judge_index(judge);
-		judge_progress(judge);
+	if (judge->place->own) {
+		judge_own_refs(judge);
+		judge_stash(judge);
+		judge_all_linked(judge);
+	} else if (judge->place->branch) {
+		judge_branch(judge);
 	}
+	if (judge->place->gitdir)
+		judge_gitdir(judge);
+}
+
+/* Others that borrow what is in the tree: whatever it holds of its own, they would lose it. */
+static void judge_census(struct judge *judge)
+{
+	const struct worktree_place *place = judge->place;
+	const char *borrower;
+	struct error error = { 0 };
+	int r = worktree_census_borrower(
+		place->census, place->path, judge->arena, &borrower, &error);
+
+	if (r < 0 && place->own)
+		judge_unknown(judge, &error);
+	if (r <= 0)
+		return;
+	findings_unsaved(&judge->findings, borrower, "it borrows from a repository in this tree");
+	judge->findings.beyond |= BEYOND_LENT;
 }
 
 static const char *judge_note(const struct judge *judge, enum work work, const char *note)
@@ -357,23 +518,28 @@ static const char *judge_note(const struct judge *judge, enum work work, const c
 		judge->place->common_gone ? "repository gone" : "no repository is known", note);
 }
 
-enum work worktree_work_judge(const struct worktree_place *place, struct arena *arena,
-	const char **ret_note, char ret_branch_tip[COMMIT_TEXT])
+void worktree_work_judge(const struct worktree_place *place, struct arena *arena,
+	struct worktree_judgement *ret_judgement)
 {
 	struct judge judge CLEANUP(judge_done) = {
 		.place = place,
 		.arena = arena,
-		.branch_tip = ret_branch_tip,
+		.judgement = ret_judgement,
 	};
 	enum work work;
 
-	*ret_branch_tip = 0;
+	*ret_judgement = (struct worktree_judgement){ .work = WORK_UNKNOWN };
+	if (place->census)
+		judge_census(&judge);
 	if (place->common)
 		judge_repository(&judge);
 	/* Without its repository a tree can be compared with nothing: that is known already. */
 	if (place->tree >= 0 && !judge.findings.unknown)
 		judge_tree(&judge);
-	work = findings_work(&judge.findings, arena, ret_note);
-	*ret_note = judge_note(&judge, work, *ret_note);
-	return work == WORK_CLEAN && place->tree < 0 ? WORK_NONE : work;
+	if (place->gitdir && !judge.findings.unknown)
+		judge_modules(&judge);
+	work = findings_work(&judge.findings, arena, &ret_judgement->note);
+	ret_judgement->note = judge_note(&judge, work, ret_judgement->note);
+	ret_judgement->beyond = judge.findings.beyond;
+	ret_judgement->work = work == WORK_CLEAN && place->tree < 0 ? WORK_NONE : work;
 }

@@ -1,14 +1,19 @@
 /*
- * Unsaved work (DESIGN.md, section 6): what a tree, its index, its HEAD and its branch hold that no
- * ref contains which survives the run.
+ * Unsaved work (DESIGN.md, section 6): what a tree, its index, its HEAD, its branch and the refs that
+ * are its own hold that no ref contains which survives the run. Of a repository that goes with its
+ * tree (a clone, a submodule) all refs are asked, and what its remote-tracking refs contain survives.
+ * Not asked is what only a reflog or a pseudo-ref (ORIG_HEAD, FETCH_HEAD) names: git itself drops
+ * that in time.
  */
 #pragma once
 
 #include "base/arena.h"
 #include "base/error.h"
 #include "model.h"
+#include "worktree_findings.h"
 
 struct mount_view;
+struct worktree_census;
 struct worktree_gits;
 
 enum { COMMIT_TEXT = 41 }; /* 40 hex digits */
@@ -23,15 +28,21 @@ struct worktree_place {
 	const char *branch; /* the recorded one; NULL */
 	const char *base;   /* the recorded commit; NULL */
 	enum branch_rule rule;
-	const struct text_list *lenders; /* repositories a self-contained one may borrow from */
+	const struct settings *settings; /* whose repositories and roots may be borrowed from */
 	struct worktree_gits *gits;      /* repositories held open; not for own ones */
 	struct mount_view *mounts;       /* NULL: what is mounted in it is unknown */
-	unsigned nesting;                /* of submodules */
+	struct worktree_census *census;  /* NULL: nobody else can name it */
+	int64_t deadline_ms; /* boot clock; 0: none. When it passes the answer is unknown */
+	unsigned nesting;    /* of submodules */
 };
 
-/*
- * Judges the place. *ret_note is in the arena, or NULL. *ret_branch_tip is the commit at which the
- * recorded branch stood while it was judged, "" when there is none.
- */
-enum work worktree_work_judge(const struct worktree_place *place, struct arena *arena,
-	const char **ret_note, char ret_branch_tip[COMMIT_TEXT]);
+struct worktree_judgement {
+	enum work work;
+	const char *note; /* in the arena, or NULL */
+	unsigned beyond;  /* why a commit cannot hold it: a set of enum work_beyond */
+	/* Where the recorded branch stood while it was judged, "" when there is none; and its HEAD. */
+	char branch_tip[COMMIT_TEXT], head[COMMIT_TEXT];
+};
+
+void worktree_work_judge(const struct worktree_place *place, struct arena *arena,
+	struct worktree_judgement *ret_judgement);
