@@ -104,10 +104,15 @@ static int branch_users(
 		const struct worktree_record *record = &records.list[i];
 		char *where CLEANUP(mem_done) =
 			text_escape(record->tree ? record->tree : record->path);
+		struct error unsaid = { 0 };
 
-		r = gitdir_uses(branch, record->path, error);
-		if (r < 0)
-			return r;
+		r = gitdir_uses(branch, record->path, &unsaid);
+		if (r < 0) { /* what is wrong with another's record must not hold up this run */
+			*ret_other = arena_printf(branch->arena,
+				"whether it is checked out in %s cannot be told: %s", where,
+				unsaid.text);
+			return 1;
+		}
 		if (r > 0 && !is_own(branch, record)) {
 			*ret_other = arena_printf(branch->arena, "it is checked out in %s", where);
 			return 1;

@@ -386,6 +386,20 @@ static void a_branch_that_is_in_use_is_never_deleted(void **state)
 		"checked out in");
 }
 
+static void anothers_unreadable_record_keeps_the_branch_and_not_the_run(void **state)
+{
+	struct git_fixture *fixture = *state;
+
+	check_branch(fixture, BRANCH_DELETE,
+		"git -C repo worktree add -q ../ws/r2; rm repo/.git/worktrees/r2/HEAD; "
+		"mkfifo repo/.git/worktrees/r2/HEAD",
+		"cannot be told");
+	check_branch(fixture, BRANCH_DELETE,
+		"git -C repo worktree add -q ../ws/r2; ln -s /dev/zero "
+		"repo/.git/worktrees/r2/rebase-merge",
+		"cannot be told");
+}
+
 static void a_branch_waits_for_its_own_worktree_to_go(void **state)
 {
 	struct git_fixture *fixture = *state;
@@ -648,6 +662,7 @@ int main(void)
 		case_of(an_older_generation_does_not_reach_a_newer_ones_trash),
 		case_of(branches_go_by_policy),
 		case_of(a_branch_that_is_in_use_is_never_deleted),
+		case_of(anothers_unreadable_record_keeps_the_branch_and_not_the_run),
 		case_of(a_branch_waits_for_its_own_worktree_to_go),
 		case_of(a_branch_that_moved_since_its_work_was_judged_stays),
 		case_of(a_branch_whose_repository_is_gone_is_gone),
