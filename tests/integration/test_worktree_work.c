@@ -418,6 +418,9 @@ static void submodules_are_judged_by_their_own_remotes(void **state)
 		{ SUBMODULE "mkdir -p " RECORD "/modules/deep; mv " RECORD "/modules/sub " RECORD
 			    "/modules/deep/sub; rm -rf ws/r1/sub",
 			WORK_CLEAN, NULL },
+		{ "mkdir -p " RECORD "/modules/a; mkfifo " RECORD "/modules/a/HEAD", WORK_DIRTY,
+			"modules/a: submodule: " },
+		{ "ln -s / " RECORD "/modules", WORK_UNKNOWN, "modules" },
 		{ SUBMODULE "rm -rf ws/r1/sub/.git", WORK_DIRTY, "sub: submodule" },
 		{ SUBMODULE "echo gitdir: /srv/x >ws/r1/sub/.git", WORK_DIRTY, "sub: submodule" },
 	};
