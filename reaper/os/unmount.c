@@ -136,16 +136,16 @@ static uint32_t option_number(const char *options, const char *name, uint32_t ot
  * A FUSE mount without allow_other answers its owner only, and others with EACCES before its server
  * is asked (fuse_allow_current_process() in fs/fuse/dir.c); so we ask as that user.
  */
-static void become_owner(const struct mount *mount)
+static int become_owner(const struct mount *mount)
 {
 	uint32_t user = option_number(mount->super, "user_id=", 0);
 	uint32_t group = option_number(mount->super, "group_id=", 0);
 
 	if (!text_starts(mount->type, "fuse") || (!user && !group))
-		return;
-	/* Where that is not allowed, the answer is EACCES: it cannot be told. */
-	if (setresgid(group, group, group) == 0)
-		(void)setresuid(user, user, user);
+		return 0;
+	if (setresgid(group, group, group) != 0 || setresuid(user, user, user) != 0)
+		return -errno;
+	return 0;
 }
 
 static bool means_dead(int code)
@@ -167,7 +167,9 @@ static int ask_work(void *context, void *result, struct error *error)
 		r = root = place_prove(unmount, &place, error);
 	if (r < 0)
 		return r;
-	become_owner(unmount->mount);
+	r = become_owner(unmount->mount);
+	if (r < 0)
+		return error_set(error, -r, "ask its server as its owner");
 	if (statx(root, "", AT_EMPTY_PATH | AT_STATX_FORCE_SYNC, STATX_BASIC_STATS, &stx) == 0)
 		return 1;
 	return means_dead(errno) ? 0 : error_set(error, errno, "ask its server");
