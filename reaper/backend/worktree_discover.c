@@ -126,8 +126,7 @@ static void search_entry(struct search *search, int root, const struct dirent *e
 		return;
 	if (entry->d_type != DT_DIR && entry->d_type != DT_UNKNOWN)
 		return;
-	if (fstatat(root, entry->d_name, &stat, AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT) < 0 ||
-		!S_ISDIR(stat.st_mode))
+	if (dir_look(root, entry->d_name, &stat) < 0 || !S_ISDIR(stat.st_mode))
 		return;
 	path = mem_printf("%s/%s", search_root_path(search), entry->d_name);
 	found.locator = path;

@@ -7,6 +7,7 @@
 #include <fcntl.h>
 #include <linux/openat2.h>
 #include <sys/syscall.h>
+#include <sys/sysmacros.h>
 #include <sys/xattr.h>
 
 /* glibc 2.36 has no wrapper for openat2(2). */
@@ -86,13 +87,30 @@ int dir_make_passable(int dir)
 	return chmod(link, (st.st_mode & ALLPERMS) | S_IRWXU) == 0 ? 0 : -errno;
 }
 
+int dir_look(int dir, const char *name, struct stat *ret_stat)
+{
+	struct statx stx;
+
+	if (statx(dir, name, AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT | AT_STATX_DONT_SYNC,
+		    STATX_TYPE | STATX_INO, &stx) != 0)
+		return -errno;
+	*ret_stat = (struct stat){
+		.st_dev = makedev(stx.stx_dev_major, stx.stx_dev_minor),
+		.st_ino = stx.stx_ino,
+		.st_mode = stx.stx_mode,
+	};
+	return 0;
+}
+
 int dir_identity(const char *path, uint64_t *ret_dev, uint64_t *ret_ino, struct error *error)
 {
 	struct stat st;
+	int r;
 
 	assert(path[0] == '/');
-	if (fstatat(AT_FDCWD, path, &st, AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT) != 0)
-		return dir_fail(error, errno, "look at", path);
+	r = dir_look(AT_FDCWD, path, &st);
+	if (r < 0)
+		return dir_fail(error, -r, "look at", path);
 	*ret_dev = st.st_dev;
 	*ret_ino = st.st_ino;
 	return 0;

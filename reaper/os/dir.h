@@ -51,6 +51,13 @@ bool dir_is_name(const char *name);
 int dir_make_passable(int dir);
 
 /*
+ * What is known of an entry without asking who serves it: also a mount point behind which nobody
+ * answers does not hang (AT_STATX_DONT_SYNC, statx(2)). Type, device and inode are right then, size
+ * and times are not told. A last symlink is not followed. 0 or -errno.
+ */
+int dir_look(int dir, const char *name, struct stat *ret_stat);
+
+/*
  * Device and inode of what an absolute path names, a last symlink not followed. 0, -ENOENT, -errno.
  */
 int dir_identity(const char *path, uint64_t *ret_dev, uint64_t *ret_ino, struct error *error);
