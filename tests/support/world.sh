@@ -3,6 +3,7 @@
 # the end. Everything is removed on exit, also after a failure or a signal.
 #
 # Environment, set by scripts/run-tests: SBX_REAP, the program; SBX_TEST_ENGINE, an engine's socket.
+# SBX_TEST_ID names the cgroup of a test in a pid namespace, where $$ is not its own on the host.
 
 # shellcheck source=tests/support/tap.sh
 . "$(dirname "${BASH_SOURCE[0]}")/tap.sh"
@@ -67,7 +68,7 @@ world_new() {
 	world=$(mktemp -d) root=$world/workspaces repo=$world/repo.git
 	chmod 755 "$world" # looked at by other users too
 	mkdir "$root"
-	cgroup_locator=/sbx-test-$$
+	cgroup_locator=/sbx-test-${SBX_TEST_ID:-$$}
 	mkdir "$cgroup_mount$cgroup_locator"
 	cgroup=$cgroup_mount$cgroup_locator
 	world_repo
