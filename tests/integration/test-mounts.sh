@@ -39,7 +39,8 @@ mount_resources() { # run: what the list says is mounted in it
 }
 goes() { [ ! -e "$(tree "$1")" ] && [ "$(mounts_of "$1")" = 0 ]; }
 
-world_new ""
+world_new '[policy]
+unsaved = keep'
 outside=$world/outside
 mkdir "$outside"
 echo precious >"$outside/file"
