@@ -13,7 +13,11 @@
 #include "base/error.h"
 
 enum confine_right {
-	CONFINE_REMOVE, /* may unlink and rmdir beneath the directories, and change nothing else */
+	/*
+	 * May unlink and rmdir beneath the directories, make directories and (from ABI 2 on) move
+	 * them about there, and change nothing else.
+	 */
+	CONFINE_REMOVE,
 	/*
 	 * May also create files, directories and symlinks, write, truncate, and rename and link
 	 * beneath them; needs ABI 2 (Linux 5.19).

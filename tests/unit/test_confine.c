@@ -164,7 +164,7 @@ static int try_truncate(const struct place *place)
 static const struct attempt {
 	const char *name;
 	int (*attempt)(const struct place *place);
-	int abi;              /* from which on the kernel can forbid it */
+	int abi;              /* from which on the kernel can forbid it (or allow it to some) */
 	bool remover, writer; /* who may do it beneath its directory */
 } attempts[] = {
 	{ "unlink", try_unlink, 1, true, true },
@@ -174,11 +174,11 @@ static const struct attempt {
 	{ "rename over another", try_rename_over, 1, false, true },
 	{ "exchange", try_exchange, 1, false, true },
 	{ "move to another directory", try_move, 1, false, true },
-	{ "move a directory to another", try_move_directory, 1, false, true },
+	{ "move a directory to another", try_move_directory, 2, true, true },
 	{ "link", try_link, 1, false, true },
 	{ "link in another directory", try_link_elsewhere, 1, false, true },
 	{ "create a file", try_create, 1, false, true },
-	{ "make a directory", try_mkdir, 1, false, true },
+	{ "make a directory", try_mkdir, 1, true, true },
 	{ "make a symlink", try_symlink, 1, false, true },
 	{ "make a fifo", try_fifo, 1, false, false },
 	{ "make a socket", try_socket, 1, false, false },
