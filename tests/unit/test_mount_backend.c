@@ -326,7 +326,7 @@ static void expect_stays(struct fixture *fixture, const char *name, int code, co
 /* A use of a mount that a child makes: 0 when it is in place. */
 typedef int use_fn(const char *path);
 
-struct hold {
+struct holder {
 	use_fn *use;
 	const char *path;
 	int ready[2];
@@ -353,7 +353,7 @@ static int map_in(const char *path)
 
 static int hold_in_child(struct workdir *workdir, void *context)
 {
-	struct hold *hold = context;
+	struct holder *hold = context;
 
 	(void)workdir;
 	if (hold->use(hold->path) != 0 || write(hold->ready[1], "x", 1) != 1)
@@ -363,7 +363,7 @@ static int hold_in_child(struct workdir *workdir, void *context)
 
 static pid_t hold(struct fixture *fixture, use_fn *use, const char *name)
 {
-	struct hold hold = { .use = use, .path = place(fixture, name) };
+	struct holder hold = { .use = use, .path = place(fixture, name) };
 	char byte;
 	pid_t pid;
 
