@@ -9,14 +9,21 @@
  * MUST 5  Depth, number of entries and length of names cost neither stack nor descriptors.
  * MUST 6  What vanishes meanwhile is done; what appears meanwhile is swept again, a bounded number
  *         of times.
+ * MUST 7  The walk runs in a child process that can remove nothing but what lies beneath the tree's
+ *         top, where the kernel has Landlock (rmtree_wall.c); where that fails nothing is deleted.
  *
  * One sweep walks the tree once (walk.h keeps MUST 5) and a directory that is not empty after all
  * in it was removed is read again: something appeared, was swapped, or the filesystem left entries
  * out while others were unlinked. A directory in which something could not be removed is not read
  * again in this call, since one bad file deep down would then cost a new visit for each level above
  * it.
+ *
+ * Behind the wall every removal costs a step for each level up to the top (Landlock looks for the
+ * rule that allows it), so that a tree of nothing but depth would cost the square of it. So what lies
+ * deeper than RMTREE_DEEP is moved to the top first and has its own turn. Where that cannot be (a
+ * nested btrfs subvolume, Linux before 5.19) the walk goes on down.
  */
-#include "rmtree.h"
+#include "rmtree_walk.h"
 
 #include "dir.h"
 #include "protection.h"
@@ -26,14 +33,28 @@
 #include <errno.h>
 #include <fcntl.h>
 
-enum { RMTREE_ROUNDS = 16 };
+enum {
+	RMTREE_DEEP = 256, /* levels */
+	HOIST_TRIES = 100  /* names that an earlier, killed attempt may have left */
+};
 
 struct removal {
 	struct walk walk;
+	int top;          /* of the walk */
+	unsigned hoisted; /* directories that were moved to the top */
+	bool again;       /* there are such that were not read yet */
+	int64_t entries;  /* in the report when the top was last read */
 	struct rmtree_report *report;
 	struct error *error;
 	int code; /* errno of the first failure */
 };
+
+/* At once, before anything can return: what is not started is not nothing for removal_done. */
+static void removal_start(
+	struct removal *removal, int parent, const char *name, int64_t deadline_ms)
+{
+	walk_start(&removal->walk, parent, name, deadline_ms, 0);
+}
 
 static void removal_done(struct removal *removal)
 {
@@ -93,10 +114,10 @@ static int unlink_entry(const struct removal *removal, const struct walk_entry *
 }
 
 /*
- * Unlinks what is no directory. Nothing is opened: an open can block (fifo) or act (device). That
- * it has become a directory (EISDIR) is left for the next round.
+ * Unlinks what is no directory. Nothing is opened: an open can block (fifo) or act (device). Returns
+ * 0 or the errno, which only ENOENT and EISDIR do not note: it vanished, or it has become a directory.
  */
-static void remove_file(struct removal *removal, const struct walk_entry *entry)
+static int remove_file(struct removal *removal, const struct walk_entry *entry)
 {
 	bool maybe_regular = entry->type == DT_REG || entry->type == DT_UNKNOWN;
 	int64_t bytes = 0;
@@ -114,6 +135,7 @@ static void remove_file(struct removal *removal, const struct walk_entry *entry)
 	} else if (code != ENOENT && code != EISDIR) {
 		(void)fail(removal, code, "unlink", entry->dir, entry->name);
 	}
+	return code;
 }
 
 /* Whatever fails here is said where it matters: by unlinkat, with the name. */
@@ -121,6 +143,13 @@ static void make_passable(int dir)
 {
 	(void)protection_lift_subvolume(dir);
 	(void)dir_make_passable(dir);
+}
+
+/* Opens for reading what an O_PATH descriptor of a directory stands for, made passable for us. */
+static int open_again(int path)
+{
+	make_passable(path);
+	return dir_open_below(path, ".", O_RDONLY | O_DIRECTORY | O_NOFOLLOW, NULL);
 }
 
 /*
@@ -138,17 +167,32 @@ static int open_passable(int dir, const char *name)
 	if (fd != -EACCES)
 		return fd;
 	path = dir_open_below(dir, name, O_PATH | flags, NULL);
-	if (path < 0)
-		return path;
-	make_passable(path);
-	return dir_open_below(path, ".", O_RDONLY | flags, NULL);
+	return path < 0 ? path : open_again(path);
+}
+
+/* Moves a directory to the top, whatever the entry is by now. */
+static bool hoist(struct removal *removal, const struct walk_entry *entry)
+{
+	for (int tries = 0; tries < HOIST_TRIES; tries++) {
+		char name[32];
+
+		(void)snprintf(name, sizeof(name), ".deep-%u", removal->hoisted++);
+		if (renameat2(entry->dir, entry->name, removal->top, name, RENAME_NOREPLACE) == 0)
+			return removal->again = true;
+		if (errno != EEXIST)
+			return false;
+	}
+	return false;
 }
 
 /* ENOENT: it vanished. ELOOP and ENOTDIR: it was swapped, which is left for the next round. */
 static void enter(struct removal *removal, const struct walk_entry *entry)
 {
-	int fd = open_passable(entry->dir, entry->name), r;
+	int fd, r;
 
+	if (removal->walk.depth >= RMTREE_DEEP && hoist(removal, entry))
+		return;
+	fd = open_passable(entry->dir, entry->name);
 	r = fd < 0 ? fd : walk_push(&removal->walk, fd, entry->name);
 	if (r < 0 && r != -ENOENT && r != -ELOOP && r != -ENOTDIR)
 		(void)fail(removal, -r, "open directory", entry->dir, entry->name);
@@ -163,6 +207,23 @@ static void give_up(struct removal *removal, int code, const struct walk_entry *
 	(void)fail(removal, code, "remove directory", entry->dir, entry->name);
 }
 
+/*
+ * The top stays; or the walk has come up to what it has forgotten. What was moved to the top is in it
+ * unread, also when something else in it could not be removed.
+ */
+static void leave_top(struct removal *removal)
+{
+	bool again = removal->again && !removal->walk.cut;
+	bool progress = removal->report->entries > removal->entries;
+
+	removal->again = false;
+	removal->entries = removal->report->entries;
+	if (again && (progress || walk_top(&removal->walk)->rounds++ < RMTREE_ROUNDS))
+		walk_again(&removal->walk);
+	else
+		walk_pop(&removal->walk);
+}
+
 /* All of the current directory was read. */
 static void leave(struct removal *removal, const struct walk_entry *entry)
 {
@@ -173,7 +234,7 @@ static void leave(struct removal *removal, const struct walk_entry *entry)
 	if (entry->code)
 		(void)fail(removal, entry->code, "read directory", entry->dir, NULL);
 	if (entry->dir < 0) {
-		walk_pop(walk);
+		leave_top(removal);
 		return;
 	}
 	code = unlink_entry(removal, entry, AT_REMOVEDIR);
@@ -199,57 +260,87 @@ static int step(struct removal *removal)
 	else if (r == WALK_ENTRY && entry.type == DT_DIR)
 		enter(removal, &entry);
 	else if (r == WALK_ENTRY)
-		remove_file(removal, &entry);
+		(void)remove_file(removal, &entry);
 	return r;
 }
 
-/* Goes through all once. 1, 0 when there was nothing, -errno when it could not go on. */
-static int sweep(struct removal *removal, int parent, const char *name)
+/* Goes through all once. 0 or -errno. */
+static int sweep(struct removal *removal, int top)
 {
-	struct walk_entry top = { .dir = parent, .name = name };
-	struct stat st;
+	int fd = open_again(top);
 	int r;
 
-	if (fstatat(parent, name, &st, AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT) != 0)
-		return errno == ENOENT ? 0 : fail(removal, errno, "look at", parent, name);
-	top.type = (unsigned char)IFTODT(st.st_mode);
-	if (top.type == DT_DIR)
-		enter(removal, &top);
-	else
-		remove_file(removal, &top);
+	removal->top = top;
+	r = fd < 0 ? fd : walk_push(&removal->walk, fd, removal->walk.name);
+	if (r < 0)
+		return fail(removal, -r, "open directory", top, NULL);
 	do
 		r = step(removal);
 	while (r > 0);
-	/* Moved while we were in it (-ESTALE): the next sweep begins at the top. */
+	/* Moved while we were in it (-ESTALE): whoever finds it not empty begins again. */
 	if (r == 0 || r == -ESTALE)
-		return 1;
-	return fail(removal, -r, "delete", parent, NULL);
+		return -removal->code;
+	return fail(removal, -r, "delete", top, NULL);
 }
 
-int rmtree(int parent, const char *name, int64_t deadline_ms, struct rmtree_report *report,
+int rmtree_walk(int top, const char *name, int64_t deadline_ms, struct rmtree_report *report,
 	struct error *error)
 {
-	unsigned rounds = 0;
-	int existed = 0;
-
-	if (!dir_is_name(name))
-		return error_say(error, EINVAL, "delete: not the name of a directory entry");
 	for (;;) {
 		struct removal removal CLEANUP(removal_done) = { .report = report, .error = error };
 		int64_t before = report->entries;
 		int r;
 
-		walk_start(&removal.walk, parent, name, deadline_ms, 0);
-		r = sweep(&removal, parent, name);
-		if (removal.code)
-			return -removal.code;
-		if (r <= 0)
-			return existed;
-		existed = 1;
-		/* Forgotten levels are no sign of somebody who adds entries. */
-		if (removal.walk.cut && report->entries > before)
-			continue;
-		if (rounds++ == RMTREE_ROUNDS)
-			return fail(&removal, ENOTEMPTY, "delete", parent, name);
+		removal_start(&removal, -EBADF, name, deadline_ms);
+		r = sweep(&removal, top);
+		if (r < 0)
+			return r;
+		/* Forgotten levels: the tree is less deep each time. */
+		if (!removal.walk.cut || report->entries == before)
+			return 0;
 	}
+}
+
+int rmtree_open(int parent, const char *name, struct error *error)
+{
+	struct removal removal CLEANUP(removal_done) = { .error = error };
+	int fd;
+
+	removal_start(&removal, parent, name, 0);
+	fd = dir_open_below(parent, name, O_PATH | O_DIRECTORY | O_NOFOLLOW, NULL);
+	if (fd >= 0 || fd == -ENOENT || fd == -ENOTDIR)
+		return fd;
+	if (fd == -ELOOP)
+		return -ENOTDIR;
+	return fail(&removal, -fd, "open directory", parent, name);
+}
+
+int rmtree_file(int parent, const char *name, struct rmtree_report *report, struct error *error)
+{
+	struct removal removal CLEANUP(removal_done) = { .report = report, .error = error };
+	const struct walk_entry entry = { .dir = parent, .name = name, .type = DT_UNKNOWN };
+	int code;
+
+	removal_start(&removal, parent, name, 0);
+	code = remove_file(&removal, &entry);
+	if (code == 0 || code == ENOENT)
+		return code == 0;
+	return fail(&removal, code, "unlink", parent, name);
+}
+
+int rmtree_rmdir(int parent, const char *name, struct rmtree_report *report, struct error *error)
+{
+	struct removal removal CLEANUP(removal_done) = { .report = report, .error = error };
+	const struct walk_entry entry = { .dir = parent, .name = name, .type = DT_DIR };
+	int code;
+
+	removal_start(&removal, parent, name, 0);
+	code = unlink_entry(&removal, &entry, AT_REMOVEDIR);
+	if (code == 0)
+		report->entries++;
+	if (code == 0 || code == ENOENT)
+		return code == 0;
+	if (code == ENOTEMPTY || code == EEXIST)
+		return -ENOTEMPTY;
+	return fail(&removal, code, "remove directory", parent, name);
 }

@@ -11,6 +11,8 @@
  * MUST 5  Depth, number of entries and length of names cost neither stack nor descriptors.
  * MUST 6  What vanishes meanwhile is done; what appears meanwhile is swept again, a bounded number
  *         of times.
+ * MUST 7  The walk runs in a child process that can remove nothing but what lies beneath the tree's
+ *         top, where the kernel has Landlock (rmtree_wall.c); where that fails nothing is deleted.
  */
 #pragma once
 

@@ -270,6 +270,8 @@ char *walk_path(const struct walk *walk, const char *name)
 	char *top CLEANUP(mem_done) = NULL;
 	size_t left = walk->depth;
 
+	if (!left && !name)
+		return name_shown(walk->name);
 	while (left && path_prepend(&path, walk->names.data + walk->levels[left - 1].name))
 		left--;
 	if (!left && !walk->cut)

@@ -2,7 +2,8 @@
 #include "unit.h"
 
 #include "base/clock.h"
-#include "os/rmtree.h"
+#include "base/text.h"
+#include "os/rmtree_walk.h"
 #include "os/walk.h"
 #include "workdir.h"
 
@@ -24,8 +25,9 @@
 enum { SOMEBODY = 12345, LONG_MS = 120000 };
 
 /*
- * The real unlinkat, with somebody else's hand in between: the hook runs before each call that
- * rmtree makes, so that what a race needs luck for happens on cue.
+ * The real unlinkat, with somebody else's hand in between: the hook runs before each call that is
+ * made in this process, so that what a race needs luck for happens on cue. What it has to interfere
+ * with is then the walk itself, called without the wall, behind which nobody else's hand reaches.
  */
 static void (*hook)(void **state, const char *name, int flags);
 static void **hook_state;
@@ -38,9 +40,23 @@ int unlinkat(int dir, const char *name, int flags)
 	return (int)syscall(SYS_unlinkat, dir, name, flags);
 }
 
+/* The real renameat2, unless the filesystem is to be one that moves nothing (two btrfs subvolumes). */
+static bool unmovable;
+
+/* NOLINTNEXTLINE(readability-inconsistent-declaration-parameter-name): the C library's names */
+int renameat2(int from, const char *name, int to, const char *new_name, unsigned flags)
+{
+	if (unmovable && flags == RENAME_NOREPLACE) {
+		errno = EXDEV;
+		return -1;
+	}
+	return (int)syscall(SYS_renameat2, from, name, to, new_name, flags);
+}
+
 static int hook_done(void **state)
 {
 	hook = NULL;
+	unmovable = false;
 	return workdir_teardown(state);
 }
 
@@ -60,6 +76,35 @@ static void expect_gone(void **state, const char *name)
 	assert_int_equal(remove_tree(state, name, &report, &error), 1);
 	assert_int_equal(error.code, 0);
 	assert_false(workdir_has(*state, name));
+}
+
+/* As rmtree() does it, but in this process, where the hook is. */
+static int walk_tree(
+	void **state, const char *name, struct rmtree_report *report, struct error *error)
+{
+	int parent CLEANUP(fd_done) = workdir_open(*state);
+	int top CLEANUP(fd_done) = rmtree_open(parent, name, error);
+	int r;
+
+	assert_return_code(top, -top);
+	do {
+		r = rmtree_walk(top, name, deadline_in_ms(LONG_MS), report, error);
+		if (r < 0)
+			return r;
+		r = rmtree_rmdir(parent, name, report, error);
+	} while (r == -ENOTEMPTY);
+	return r;
+}
+
+static void expect_walked(void **state, const char *name)
+{
+	struct rmtree_report report = { 0 };
+	struct error error = { 0 };
+
+	assert_in_range(walk_tree(state, name, &report, &error), 0, 1);
+	assert_int_equal(error.code, 0);
+	assert_false(workdir_has(*state, name));
+	assert_null(hook);
 }
 
 static void make_link(void **state, const char *target, const char *name)
@@ -214,8 +259,7 @@ static void must_2_a_link_in_the_place_of_the_directory_being_emptied_goes_alone
 	workdir_fill(*state, "r1/d/f");
 	hook_state = state;
 	hook = swap_for_link;
-	expect_gone(state, "r1");
-	assert_null(hook);
+	expect_walked(state, "r1");
 	check_victim(state);
 }
 
@@ -625,9 +669,52 @@ static void must_5_deeper_than_path_max_with_few_descriptors_and_a_small_stack(v
 
 static void must_5_deeper_than_the_walk_remembers(void **state)
 {
+	struct rmtree_report report = { 0 };
+
 	workdir_in_memory(*state);
 	make_deep(state, WALK_DEPTH * 2 + 1, "d");
-	expect_removed_within(state, 40, 256 << 10);
+	unmovable = true;
+	assert_int_equal(walk_tree(state, "r1", &report, NULL), 1);
+	assert_int_equal(report.entries, WALK_DEPTH * 2 + 2);
+}
+
+/* Whatever an earlier attempt has left at the top, and with all that a tree has at every level. */
+static void must_5_depth_costs_the_wall_no_more_than_breadth(void **state)
+{
+	enum { LEVELS = 20000 };
+	struct rmtree_report report = { 0 };
+	int64_t start_ms;
+
+	workdir_in_memory(*state);
+	make_deep(state, LEVELS, "d");
+	workdir_make(*state, "r1/.deep-0");
+	workdir_fill(*state, "r1/.deep-1");
+	start_ms = clock_boot_ms();
+	assert_int_equal(remove_tree(state, "r1", &report, NULL), 1);
+	assert_in_range(clock_boot_ms() - start_ms, 0, 40000);
+	assert_int_equal(report.entries, LEVELS + 3);
+}
+
+static void what_cannot_go_from_deep_down_is_named_and_the_rest_goes(void **state)
+{
+	struct rmtree_report report = { 0 };
+	struct error error = { 0 };
+	char *deep CLEANUP(mem_done) = NULL;
+	struct text text CLEANUP(text_done) = { 0 };
+
+	for (int i = 0; i < 600; i++)
+		text_add(&text, "/d");
+	make_deep(state, 600, "d");
+	deep = mem_printf("r1%s/bound", text.data);
+	make_victim(state);
+	workdir_make(*state, deep);
+	bind_into(state, "victim", deep);
+	workdir_fill(*state, "r1/z");
+	assert_int_equal(remove_tree(state, "r1", &report, &error), -EXDEV);
+	assert_non_null(strstr(error.text, "/bound"));
+	check_victim(state);
+	assert_false(workdir_has(*state, "r1/z"));
+	assert_false(workdir_has(*state, "r1/d"));
 }
 
 static void must_5_bushes_whose_branches_are_deeper_than_what_is_held_open(void **state)
@@ -684,8 +771,7 @@ static void must_6_what_vanishes_meanwhile_is_done(void **state)
 	workdir_fill(*state, "r1/a/f");
 	hook_state = state;
 	hook = vanish_all;
-	expect_gone(state, "r1");
-	assert_null(hook);
+	expect_walked(state, "r1");
 }
 
 static void add_one_late(void **state, const char *name, int flags)
@@ -703,8 +789,7 @@ static void must_6_what_appears_late_is_swept_again(void **state)
 	workdir_make(*state, "r1/a");
 	hook_state = state;
 	hook = add_one_late;
-	expect_gone(state, "r1");
-	assert_null(hook);
+	expect_walked(state, "r1");
 }
 
 static unsigned added;
@@ -732,12 +817,44 @@ static void must_6_what_keeps_appearing_ends_in_bounded_rounds(void **state)
 	added = 0;
 	hook_state = state;
 	hook = add_always;
-	r = remove_tree(state, "r1", &report, &error);
+	r = walk_tree(state, "r1", &report, &error);
 	hook = NULL;
 	assert_int_equal(r, -ENOTEMPTY);
 	assert_non_null(strstr(error.text, "r1/a"));
 	assert_in_range(added, 2, 100);
 	assert_false(workdir_has(*state, "r1/f"));
+}
+
+/* Where the directory itself is removed, which is done outside of the wall, in this process. */
+static void add_at_the_top(void **state, const char *name, int flags)
+{
+	char *late CLEANUP(mem_done) = mem_printf("r1/%u", added);
+
+	if (flags != AT_REMOVEDIR || strcmp(name, "r1") != 0)
+		return;
+	if (++added <= 3 || added > 1000)
+		workdir_fill(*state, late);
+}
+
+static void must_6_what_appears_at_the_top_is_swept_again_in_bounded_rounds(void **state)
+{
+	struct rmtree_report report = { 0 };
+	struct error error = { 0 };
+	int r;
+
+	workdir_make(*state, "r1");
+	added = 0;
+	hook_state = state;
+	hook = add_at_the_top;
+	expect_gone(state, "r1");
+	assert_int_equal(added, 4);
+	workdir_make(*state, "r1");
+	added = 1000;
+	r = remove_tree(state, "r1", &report, &error);
+	hook = NULL;
+	assert_int_equal(r, -ENOTEMPTY);
+	assert_string_equal(error.text, "delete r1: Directory not empty");
+	assert_in_range(added, 1002, 1100);
 }
 
 static void move_out(void **state, const char *name, int flags)
@@ -768,8 +885,7 @@ static void must_1_a_directory_moved_out_does_not_lead_the_walk_out(void **state
 	workdir_fill(*state, bottom);
 	hook_state = state;
 	hook = move_out;
-	expect_gone(state, "r1");
-	assert_null(hook);
+	expect_walked(state, "r1");
 	check_victim(state);
 	assert_true(workdir_has(*state, "victim/sub/moved"));
 }
@@ -830,6 +946,7 @@ static void the_deadline_is_looked_at_on_the_way(void **state)
 {
 	int parent CLEANUP(fd_done) = workdir_open(*state);
 	struct rmtree_report report = { 0 };
+	struct error error = { 0 };
 
 	workdir_make(*state, "r1");
 	for (int i = 0; i < 300; i++) {
@@ -838,10 +955,42 @@ static void the_deadline_is_looked_at_on_the_way(void **state)
 		workdir_fill(*state, name);
 	}
 	hook = wait_a_little;
-	assert_int_equal(rmtree(parent, "r1", deadline_in_ms(100), &report, NULL), -ETIME);
+	assert_int_equal(rmtree(parent, "r1", deadline_in_ms(100), &report, &error), -ETIME);
 	hook = NULL;
+	assert_string_equal(error.text, "delete r1: Timer expired");
 	assert_in_range(report.entries, 1, 100);
 	assert_in_range(report.bytes_freed, 8192, 100 * 8192);
+	expect_gone(state, "r1");
+}
+
+static void hang_at_the_third(void **state, const char *name, int flags)
+{
+	static int calls;
+
+	(void)state;
+	(void)name;
+	(void)flags;
+	if (++calls > 2)
+		while (pause() < 0)
+			;
+}
+
+static void a_walk_that_hangs_is_killed_and_what_it_had_done_is_reported(void **state)
+{
+	int parent CLEANUP(fd_done) = workdir_open(*state);
+	struct rmtree_report report = { 0 };
+	struct error error = { 0 };
+
+	workdir_make(*state, "r1");
+	workdir_fill(*state, "r1/a");
+	workdir_fill(*state, "r1/b");
+	workdir_fill(*state, "r1/c");
+	hook = hang_at_the_third;
+	assert_int_equal(rmtree(parent, "r1", deadline_in_ms(100), &report, &error), -ETIME);
+	hook = NULL;
+	assert_non_null(strstr(error.text, "delete r1: not done in time; its process"));
+	assert_int_equal(report.entries, 2);
+	assert_int_equal(report.bytes_freed, 2 * 8192);
 	expect_gone(state, "r1");
 }
 
@@ -867,14 +1016,18 @@ int main(void)
 		workdir_test(what_belongs_to_others_is_named_with_their_uid),
 		workdir_test(must_5_deeper_than_path_max_with_few_descriptors_and_a_small_stack),
 		workdir_test(must_5_deeper_than_the_walk_remembers),
+		workdir_test(must_5_depth_costs_the_wall_no_more_than_breadth),
+		workdir_test(what_cannot_go_from_deep_down_is_named_and_the_rest_goes),
 		workdir_test(must_5_bushes_whose_branches_are_deeper_than_what_is_held_open),
 		workdir_test(must_5_many_entries_in_one_directory),
 		workdir_test(must_6_what_vanishes_meanwhile_is_done),
 		workdir_test(must_6_what_appears_late_is_swept_again),
 		workdir_test(must_6_what_keeps_appearing_ends_in_bounded_rounds),
+		workdir_test(must_6_what_appears_at_the_top_is_swept_again_in_bounded_rounds),
 		workdir_test(errors_name_the_path_escaped_and_bounded),
 		workdir_test(the_deadline_ends_it_and_the_rest_stays),
 		workdir_test(the_deadline_is_looked_at_on_the_way),
+		workdir_test(a_walk_that_hangs_is_killed_and_what_it_had_done_is_reported),
 	};
 
 	return cmocka_run_group_tests_name("rmtree", tests, workdir_own_mounts, NULL);

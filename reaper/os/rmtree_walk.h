@@ -1,0 +1,28 @@
+/*
+ * The steps that rmtree() is made of, without the wall around them. Private to rmtree_wall.c
+ * (scripts/lint-symbols sees to it) and to the tests of the walk; the MUSTs are in rmtree.h.
+ */
+#pragma once
+
+#include "rmtree.h"
+
+enum { RMTREE_ROUNDS = 16 };
+
+/*
+ * Opens the directory that the entry is (O_PATH). A descriptor; -ENOENT and -ENOTDIR (it is
+ * something else) without an error, else -errno with it.
+ */
+int rmtree_open(int parent, const char *name, struct error *error);
+
+/*
+ * Deletes what is in a directory, which may be open as O_PATH and stays itself; `name` is for
+ * messages. 0 when nothing was left behind that could be seen, -errno as rmtree().
+ */
+int rmtree_walk(int top, const char *name, int64_t deadline_ms, struct rmtree_report *report,
+	struct error *error);
+
+/* Unlinks an entry that is no directory. 1, 0 it was gone, -errno (-EISDIR: it has become one). */
+int rmtree_file(int parent, const char *name, struct rmtree_report *report, struct error *error);
+
+/* Removes an empty directory. 1, 0 it was gone, -ENOTEMPTY without an error, -errno. */
+int rmtree_rmdir(int parent, const char *name, struct rmtree_report *report, struct error *error);

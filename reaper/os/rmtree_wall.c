@@ -1,0 +1,97 @@
+/*
+ * rmtree(): the walk (rmtree.c) behind the second wall.
+ *
+ * The walk runs in an errand that may remove beneath the one directory it is given, and nowhere
+ * else. So that the wall can be that tight, the directory itself, which is an entry of what it is
+ * in, is left to us: an rmdir, which cannot take what is not empty. Confining to the trash as a whole
+ * was rejected, since then a fault could take what another run has in it.
+ */
+#include "base/text.h"
+#include "confine.h"
+#include "dir.h"
+#include "errand.h"
+#include "rmtree_walk.h"
+
+#include <errno.h>
+
+struct clearing {
+	int top;
+	const char *name, *what;
+	int64_t deadline_ms;
+};
+
+/* In the child. Where this kernel cannot confine, the pass has said so, and it goes on. */
+static int clear_confined(void *context, void *result, struct error *error)
+{
+	const struct clearing *clearing = context;
+	int r = confine_to(&clearing->top, 1, CONFINE_REMOVE, error);
+
+	if (r < 0)
+		return r;
+	return rmtree_walk(clearing->top, clearing->name, clearing->deadline_ms, result, error);
+}
+
+static int clear(struct clearing *clearing, struct rmtree_report *report, struct error *error)
+{
+	const struct errand errand = {
+		.work = clear_confined,
+		.context = clearing,
+		.what = clearing->what,
+		.keep = &clearing->top,
+		.keep_count = 1,
+		.result = report,
+		.result_size = sizeof(*report),
+		.deadline_ms = clearing->deadline_ms,
+	};
+
+	return errand_run(&errand, error);
+}
+
+/*
+ * Clears the same directory again when it is not empty after all: whatever has taken its name
+ * meanwhile is not what we were told to delete.
+ */
+static int remove_directory(
+	int parent, struct clearing *clearing, struct rmtree_report *report, struct error *error)
+{
+	for (int rounds = 0; rounds < RMTREE_ROUNDS; rounds++) {
+		int r = clear(clearing, report, error);
+
+		if (r < 0)
+			return r;
+		r = rmtree_rmdir(parent, clearing->name, report, error);
+		if (r != -ENOTEMPTY)
+			return r < 0 ? r : 1;
+	}
+	return error_set(error, ENOTEMPTY, "%s", clearing->what);
+}
+
+static int remove_opened(int parent, const char *name, int top, int64_t deadline_ms,
+	struct rmtree_report *report, struct error *error)
+{
+	char *shown CLEANUP(mem_done) = text_escape(name);
+	char *what CLEANUP(mem_done) = mem_printf("delete %.200s", shown);
+	struct clearing clearing = {
+		.top = top,
+		.name = name,
+		.what = what,
+		.deadline_ms = deadline_ms,
+	};
+
+	return remove_directory(parent, &clearing, report, error);
+}
+
+int rmtree(int parent, const char *name, int64_t deadline_ms, struct rmtree_report *report,
+	struct error *error)
+{
+	int top CLEANUP(fd_done) = -EBADF;
+
+	if (!dir_is_name(name))
+		return error_say(error, EINVAL, "delete: not the name of a directory entry");
+	top = rmtree_open(parent, name, error);
+	if (top == -ENOENT)
+		return 0;
+	if (top == -ENOTDIR)
+		return rmtree_file(parent, name, report, error);
+	return top < 0 ? top : remove_opened(parent, name, top, deadline_ms, report, error);
+}
