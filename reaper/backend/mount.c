@@ -387,23 +387,6 @@ static int remove_here(struct removal *removal)
 	return r < 0 ? r : did | (r > 0);
 }
 
-/* MUST 5. PID 1 goes by the path; it was proved a moment ago. */
-static int remove_over_bus(struct removal *removal, const struct mount *mount, const char *why)
-{
-	struct mount_state *state = removal->state;
-	int64_t limit_ms = state->settings->limits.kill_timeout_ms;
-	struct error error = { 0 };
-	int r = state->bus ? 0 : bus_open(limit_ms, &state->bus, &error);
-
-	if (r == -ENOENT)
-		return stays(removal, mount, -EPERM, why);
-	if (r == 0)
-		r = bus_mount_stop(state->bus, removal->resource->locator,
-			deadline_sooner(removal->effort->deadline_ms, deadline_in_ms(limit_ms)),
-			&error);
-	return r < 0 ? stays(removal, mount, r, error.text) : r;
-}
-
 /* What is at or below the point after all, or NULL. */
 static const struct mount *left(const struct removal *removal)
 {
@@ -413,20 +396,70 @@ static const struct mount *left(const struct removal *removal)
 	return mount ? mount : mounts_below(&view->there, removal->resource->locator);
 }
 
+/* Connects when it is needed first. 0, -ENOENT without systemd, -errno. */
+static int bus_get(struct mount_state *state, struct error *error)
+{
+	return state->bus ? 0
+			  : bus_open(state->settings->limits.kill_timeout_ms, &state->bus, error);
+}
+
+/*
+ * MUST 5, from the inside. PID 1 goes by the path; it was proved a moment ago. One that is mounted
+ * over others may take two rounds; what counts is what is left at the end.
+ */
+static int stop_units(struct removal *removal, const struct mount_table *table, struct error *error)
+{
+	struct mount_state *state = removal->state;
+	const struct mount *const *list;
+	size_t count = mounts_within(table, removal->resource->locator, &list);
+	const struct mount **order CLEANUP(mem_done) = mounts_downward(list, count);
+	int result = 0;
+
+	for (size_t i = 0; i < count && result != -ETIME; i++) {
+		int r = bus_mount_stop(state->bus, order[i]->point,
+			deadline_sooner(removal->effort->deadline_ms,
+				deadline_in_ms(state->settings->limits.kill_timeout_ms)),
+			error);
+
+		if (r < 0 && result == 0)
+			result = r;
+	}
+	return result;
+}
+
+/* `why`: what is said where there is no systemd to ask. */
+static int remove_over_bus(
+	struct removal *removal, const struct mount_table *table, const char *why)
+{
+	const struct mount *first = mounts_below(table, removal->resource->locator);
+	struct error error = { 0 };
+	int r = bus_get(removal->state, &error), stopped;
+
+	if (r == -ENOENT)
+		return stays(removal, first, -EPERM, why);
+	if (r < 0)
+		return stays(removal, first, r, error.text);
+	stopped = stop_units(removal, table, &error);
+	r = mount_view_anew(&removal->state->view, removal->error);
+	if (r < 0)
+		return r;
+	first = stopped < 0 ? left(removal) : NULL;
+	return first ? stays(removal, first, stopped, error.text) : 0;
+}
+
 static int remove_proved(struct removal *removal)
 {
 	struct mount_view *view = &removal->state->view;
-	const struct mount *there = mounts_below(&view->there, removal->resource->locator);
-	const struct mount *first = left(removal);
+	const struct mount *first;
 	int r = 0;
 
-	if (there)
-		r = remove_over_bus(removal, there,
+	if (mounts_below(&view->there, removal->resource->locator))
+		r = remove_over_bus(removal, &view->there,
 			"PID 1 has it in another mount namespace than ours, and there is no "
 			"systemd to ask");
 	else if (!unmount_allowed())
-		r = remove_over_bus(
-			removal, first, "unmounting needs CAP_SYS_ADMIN, or a systemd to ask");
+		r = remove_over_bus(removal, &view->here,
+			"unmounting needs CAP_SYS_ADMIN, or a systemd to ask");
 	if (r >= 0)
 		r = mount_view_now(view, removal->error);
 	if (r >= 0 && unmount_allowed() && left(removal))

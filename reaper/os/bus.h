@@ -36,8 +36,9 @@ int bus_unit_stop(struct bus *bus, const char *unit, const char *invocation_id, 
 	struct error *error);
 
 /*
- * Has systemd unmount what is mounted at an absolute path: stops its .mount unit, and with it what
- * is mounted below and every unit that requires it, and waits for the end. Kills nothing. 1; -EBUSY
+ * Has systemd unmount what is mounted at an absolute path: stops its .mount unit, and with it every
+ * unit that requires it, and waits for the end. What is mounted below goes before, by calls of its
+ * own: mounts that systemd found in the table do not require each other. Kills nothing. 1; -EBUSY
  * systemd tried and it is still mounted; -ENOENT with an error: systemd knows of no mount there;
  * -ETIME; -errno. systemd goes by the path, and so it can be led elsewhere by whoever swaps a
  * directory on the way for a symlink meanwhile: the caller proves the path right before, and looks
