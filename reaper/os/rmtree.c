@@ -35,7 +35,10 @@
 
 enum {
 	RMTREE_DEEP = 256, /* levels */
-	HOIST_TRIES = 100  /* names that an earlier, killed attempt may have left */
+	HOIST_TRIES = 100, /* names that an earlier, killed attempt may have left */
+	RMTREE_GROWN_ROUNDS = 4,
+	RMTREE_GROWN_EVERY = 4096, /* entries */
+	RMTREE_ENTRY_SIZE = 8 /* bytes in a directory; of short names in most filesystems more */
 };
 
 struct removal {
@@ -250,6 +253,26 @@ static void leave(struct removal *removal, const struct walk_entry *entry)
 		give_up(removal, ENOTEMPTY, entry);
 }
 
+/*
+ * Whether somebody makes entries as fast as they go: where new ones are put at the end (tmpfs) such a
+ * reading never ends. By removing no directory grows, and none gives more than there is room for in
+ * it. It counts as several rounds, so that an error about it comes early.
+ */
+static bool grows(struct removal *removal, int dir)
+{
+	struct walk_level *level = walk_top(&removal->walk);
+	struct stat st;
+
+	if (++level->taken % RMTREE_GROWN_EVERY != 0 || fstat(dir, &st) != 0)
+		return false;
+	if ((uint64_t)st.st_size <= level->size &&
+		level->taken <= level->size / RMTREE_ENTRY_SIZE + RMTREE_GROWN_EVERY)
+		return false;
+	level->rounds += RMTREE_GROWN_ROUNDS;
+	walk_end(&removal->walk);
+	return true;
+}
+
 static int step(struct removal *removal)
 {
 	struct walk_entry entry;
@@ -257,6 +280,8 @@ static int step(struct removal *removal)
 
 	if (r == WALK_LEAVE)
 		leave(removal, &entry);
+	else if (r == WALK_ENTRY && grows(removal, entry.dir))
+		return r;
 	else if (r == WALK_ENTRY && entry.type == DT_DIR)
 		enter(removal, &entry);
 	else if (r == WALK_ENTRY)

@@ -74,19 +74,20 @@ static void walk_forget(struct walk *walk)
 	walk->cut = true;
 }
 
-static int walk_identify(int fd, struct walk_identity *ret_identity)
+static int walk_identify(int fd, struct walk_level *ret_level)
 {
 	struct statx stx;
 
-	if (statx(fd, "", AT_EMPTY_PATH, STATX_INO | STATX_BTIME, &stx) != 0)
+	if (statx(fd, "", AT_EMPTY_PATH, STATX_INO | STATX_BTIME | STATX_SIZE, &stx) != 0)
 		return -errno;
-	*ret_identity = (struct walk_identity){
-		.dev = makedev(stx.stx_dev_major, stx.stx_dev_minor),
-		.ino = stx.stx_ino,
+	*ret_level = (struct walk_level){
+		.identity.dev = makedev(stx.stx_dev_major, stx.stx_dev_minor),
+		.identity.ino = stx.stx_ino,
+		.size = stx.stx_size,
 	};
 	if (stx.stx_mask & STATX_BTIME) {
-		ret_identity->birth_s = stx.stx_btime.tv_sec;
-		ret_identity->birth_ns = stx.stx_btime.tv_nsec;
+		ret_level->identity.birth_s = stx.stx_btime.tv_sec;
+		ret_level->identity.birth_ns = stx.stx_btime.tv_nsec;
 	}
 	return 0;
 }
@@ -100,8 +101,8 @@ static bool walk_same(const struct walk_identity *a, const struct walk_identity 
 int walk_push(struct walk *walk, int fd, const char *name)
 {
 	int owned CLEANUP(fd_done) = fd;
-	struct walk_identity identity;
-	int r = walk_identify(owned, &identity);
+	struct walk_level level;
+	int r = walk_identify(owned, &level);
 
 	if (r < 0)
 		return r;
@@ -111,10 +112,8 @@ int walk_push(struct walk *walk, int fd, const char *name)
 		walk->room = walk->room * 2 + WALK_OPEN;
 		walk->levels = mem_grow(walk->levels, walk->room, sizeof(*walk->levels));
 	}
-	walk->levels[walk->depth] = (struct walk_level){
-		.identity = identity,
-		.name = walk->names.length,
-	};
+	level.name = walk->names.length;
+	walk->levels[walk->depth] = level;
 	text_add_n(&walk->names, name, strlen(name) + 1);
 	stream_open(walk_stream(walk, walk->depth), TAKE_FD(owned));
 	walk->depth++;
@@ -132,9 +131,17 @@ void walk_pop(struct walk *walk)
 void walk_again(struct walk *walk)
 {
 	struct walk_stream *stream = walk_stream(walk, walk->depth - 1);
+	struct walk_level *level = walk_top(walk);
 
 	(void)lseek(stream->fd, 0, SEEK_SET); /* cannot fail on a directory that was read */
 	stream->at = stream->filled = 0;
+	level->taken = 0;
+	level->ended = false;
+}
+
+void walk_end(struct walk *walk)
+{
+	walk_top(walk)->ended = true;
 }
 
 /* The next record, or NULL at the end, then *ret_code is 0 or an errno. */
@@ -163,7 +170,7 @@ static int walk_reopen_above(struct walk *walk)
 	const struct walk_level *above = &walk->levels[walk->depth - 2];
 	struct walk_stream *stream = walk_stream(walk, walk->depth - 2);
 	int fd CLEANUP(fd_done) = -EBADF, r;
-	struct walk_identity found;
+	struct walk_level found;
 
 	if (stream->fd >= 0)
 		return 0;
@@ -175,7 +182,7 @@ static int walk_reopen_above(struct walk *walk)
 	r = walk_identify(fd, &found);
 	if (r < 0)
 		return r;
-	if (!walk_same(&found, &above->identity))
+	if (!walk_same(&found.identity, &above->identity))
 		return -ESTALE;
 	if (lseek(fd, above->next, SEEK_SET) < 0)
 		return -errno;
@@ -227,7 +234,7 @@ int walk_next(struct walk *walk, struct walk_entry *ret_entry)
 		return -ETIME;
 	stream = walk_stream(walk, walk->depth - 1);
 	do {
-		record = stream_next(stream, &code);
+		record = level->ended ? NULL : stream_next(stream, &code);
 		if (!record)
 			return walk_leave(walk, code, ret_entry);
 		level->next = record->d_off;

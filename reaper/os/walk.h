@@ -29,10 +29,13 @@ struct walk_identity {
 
 struct walk_level {
 	struct walk_identity identity;
+	uint64_t size;   /* st_size when it was entered */
 	int64_t next;    /* where reading goes on, as lseek(2) takes it */
 	size_t name;     /* offset in names */
 	unsigned rounds; /* the caller's: how often it was read again */
+	uint64_t taken;  /* the caller's: entries since reading it began */
 	bool failed;     /* the caller's: something in it could not be done */
+	bool ended;      /* walk_end */
 };
 
 struct walk_stream {
@@ -84,6 +87,9 @@ int walk_next(struct walk *walk, struct walk_entry *ret_entry);
 /* After WALK_LEAVE: goes up, or reads the same directory again from its start. */
 void walk_pop(struct walk *walk);
 void walk_again(struct walk *walk);
+
+/* The rest of the current directory is not read: WALK_LEAVE comes next. */
+void walk_end(struct walk *walk);
 
 /* The current directory; NULL at the end. */
 struct walk_level *walk_top(struct walk *walk);
