@@ -1,5 +1,6 @@
 #include "apply.h"
 
+#include "apply_marker.h"
 #include "apply_teardown.h"
 #include "base/clock.h"
 #include "base/pathname.h"
@@ -13,38 +14,6 @@
 #include "state/runs.h"
 
 #include <errno.h>
-
-/*
- * The marker as it is now, when it is still that of this run; NULL when it is gone, unreadable, or a
- * harness that uses the name again has written a new one meanwhile.
- */
-static const struct record *marker_now(struct teardown *teardown)
-{
-	const struct record *seen = teardown->run->marker;
-	char *root CLEANUP(mem_done) = NULL;
-	int fd CLEANUP(fd_done) = -EBADF;
-	struct record *now;
-
-	if (!seen)
-		return NULL;
-	root = pathname_parent(teardown->run->marker_path);
-	fd = dir_open(root, NULL);
-	if (fd < 0 ||
-		marker_read(fd, root, teardown->run->id, teardown->application->world->settings,
-			&teardown->seen.arena, &now, NULL) < 0)
-		return NULL;
-	return now->created_s == seen->created_s ? now : NULL;
-}
-
-static int remove_marker(struct teardown *teardown)
-{
-	char *root CLEANUP(mem_done) = NULL;
-
-	if (!marker_now(teardown))
-		return 0;
-	root = pathname_parent(teardown->run->marker_path);
-	return marker_remove(root, teardown->run->id, &teardown->error);
-}
 
 static void tell(struct run *run, struct arena *arena, enum result result, const char *error)
 {
@@ -102,20 +71,48 @@ static int end_unsaved(
 		teardown->application->world->store, teardown->application->pass, run->id, error);
 }
 
+/* The run is not what the plan saw. A claim that an earlier pass had begun stays what it is. */
+static int keep_changed(struct teardown *teardown, struct run *run, struct arena *arena,
+	enum reason reason, const char *why, struct error *error)
+{
+	run->decision.verdict = VERDICT_KEEP;
+	run->decision.reason = reason;
+	tell(run, arena, RESULT_KEPT, why);
+	if (run->facts.claim == CLAIM_BEGUN_REAP || run->facts.claim == CLAIM_BEGUN_STOP)
+		return 0;
+	return runs_release(
+		teardown->application->world->store, teardown->application->pass, run->id, error);
+}
+
+/*
+ * A person or a harness ended the steps. Where none had done anything, the claim is given back; and
+ * so is that on a run whose name means another one by now: what was set aside goes with its trash.
+ */
+static int end_early(struct teardown *teardown, struct run *run, struct arena *arena,
+	const char *what, struct error *error)
+{
+	const char *why = arena_printf(&teardown->seen.arena, "%s while it was %s",
+		teardown->kept_by_hand ? "a .keep appeared" : "its marker was changed", what);
+	enum reason reason = teardown->kept_by_hand ? REASON_PINNED : REASON_CHANGED;
+
+	if (!teardown->acted)
+		return keep_changed(teardown, run, arena, reason, why, error);
+	return end_partial(teardown, run, arena, why, error);
+}
+
 static int reap_begun(
 	struct teardown *teardown, struct run *run, struct arena *arena, struct error *error)
 {
 	int r = teardown_all(teardown);
 
-	if (teardown->kept_by_hand)
-		return end_partial(
-			teardown, run, arena, "a .keep appeared while it was taken apart", error);
+	if (teardown->kept_by_hand || teardown->marker_changed)
+		return end_early(teardown, run, arena, "taken apart", error);
 	if (r >= 0 && teardown->unsaved)
 		return end_unsaved(teardown, run, arena, error);
 	if (r >= 0)
 		r = teardown_verify(teardown);
 	if (r >= 0)
-		r = remove_marker(teardown);
+		r = marker_drop(teardown);
 	if (r < 0) {
 		tell(run, arena, RESULT_FAILED, teardown->error.text);
 		return note_history(teardown, "failed", run, teardown->error.text, error);
@@ -128,34 +125,17 @@ static int reap_begun(
 	return r;
 }
 
-/* A marker that is the run's only record learns the end too; otherwise the next look forgets it. */
-static int mark_stopped(struct teardown *teardown, int64_t now_s)
-{
-	const struct record *now = marker_now(teardown);
-	char *root CLEANUP(mem_done) = NULL;
-	struct record record;
-
-	if (!now || now->finished_s) /* its harness was faster: what it says holds */
-		return 0;
-	record = *now;
-	record.finished_s = now_s;
-	record.outcome = OUTCOME_FAILED;
-	root = pathname_parent(teardown->run->marker_path);
-	return marker_write(root, &record, &teardown->error);
-}
-
 static int stop_begun(
 	struct teardown *teardown, struct run *run, struct arena *arena, struct error *error)
 {
 	int64_t now_s;
 	int r = teardown_stop(teardown);
 
-	if (teardown->kept_by_hand)
-		return end_partial(
-			teardown, run, arena, "a .keep appeared while it was stopped", error);
+	if (teardown->kept_by_hand || teardown->marker_changed)
+		return end_early(teardown, run, arena, "stopped", error);
 	now_s = clock_wall_s();
 	if (r >= 0)
-		r = mark_stopped(teardown, now_s);
+		r = marker_stopped(teardown, now_s);
 	if (r < 0) {
 		tell(run, arena, RESULT_FAILED, teardown->error.text);
 		return note_history(teardown, "failed", run, teardown->error.text, error);
@@ -221,19 +201,6 @@ static int look_again(struct teardown *teardown, const struct run *planned, stru
 	return 0;
 }
 
-/* The run is not what the plan saw. A claim that an earlier pass had begun stays what it is. */
-static int keep_changed(struct teardown *teardown, struct run *run, struct arena *arena,
-	enum reason reason, const char *why, struct error *error)
-{
-	run->decision.verdict = VERDICT_KEEP;
-	run->decision.reason = reason;
-	tell(run, arena, RESULT_KEPT, why);
-	if (run->facts.claim == CLAIM_BEGUN_REAP || run->facts.claim == CLAIM_BEGUN_STOP)
-		return 0;
-	return runs_release(
-		teardown->application->world->store, teardown->application->pass, run->id, error);
-}
-
 /* What the second look said, in words. */
 static const char *changed_text(struct teardown *teardown)
 {
@@ -264,6 +231,9 @@ static int apply_claimed(
 	if (teardown->run->decision.verdict != run->decision.verdict)
 		return keep_changed(
 			teardown, run, arena, REASON_CHANGED, changed_text(teardown), error);
+	if (!marker_says_same(teardown->run->marker, run->marker) || marker_changed(teardown))
+		return keep_changed(
+			teardown, run, arena, REASON_CHANGED, "its marker was changed", error);
 	r = runs_begin(application->world->store, application->pass, run->id, goal_of(run),
 		clock_wall_s(), error); /* MUST 2 */
 	if (r == -EPERM || r == -ESTALE) {

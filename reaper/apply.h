@@ -12,7 +12,11 @@
  * .keep that appears between two steps ends the run's steps. MUST 7  Only resources with proof are
  * touched. MUST 8  The row goes last, when a look at the world shows that nothing is left. MUST 9
  * Nor is what only the second look took for the run's: it reads the records of this run alone, and
- * does not see that another's names it.
+ * does not see that another's names it. MUST 10 A run whose marker is rewritten between the plan
+ * and the beginning of its claim is kept; one that nobody registered also after it, since then
+ * the marker alone says which run it is. MUST 11 When all is stopped everything is looked at a last
+ * time, and who works in the tree is asked again right before it goes: where something is another
+ * one by then, or somebody came, the rest stays and the claim stays begun.
  */
 #pragma once
 

@@ -1,5 +1,6 @@
 #include "apply_teardown.h"
 
+#include "apply_marker.h"
 #include "backend/effects.h"
 #include "base/clock.h"
 #include "facts.h"
@@ -10,7 +11,15 @@
 
 #include <errno.h>
 
-enum act { ACT_STOP, ACT_ASK_WORK, ACT_SALVAGE, ACT_ASK_PROCESSES, ACT_REMOVE, ACT_PURGE };
+enum act {
+	ACT_STOP,
+	ACT_LOOK,
+	ACT_ASK_WORK,
+	ACT_SALVAGE,
+	ACT_ASK_PROCESSES,
+	ACT_REMOVE,
+	ACT_PURGE
+};
 
 /* What a failed step means for the steps behind it. */
 enum failure { FAIL_ENDS, FAIL_GOES_ON };
@@ -29,6 +38,7 @@ static const struct step steps[] = {
 	{ ACT_STOP, KIND_SCOPE, FAIL_ENDS },
 	{ ACT_STOP, KIND_CGROUP, FAIL_ENDS },
 	{ ACT_STOP, KIND_PROCESS, FAIL_ENDS },
+	{ ACT_LOOK, KIND_WORKTREE, FAIL_ENDS },
 	{ ACT_ASK_WORK, KIND_WORKTREE, FAIL_ENDS },
 	{ ACT_SALVAGE, KIND_WORKTREE, FAIL_ENDS },
 	{ ACT_REMOVE, KIND_CONTAINER, FAIL_ENDS },
@@ -119,6 +129,7 @@ static int act_on(struct teardown *teardown, enum act act, const struct resource
 	case ACT_SALVAGE:
 		r = salvage_tree(teardown, backend, resource, &effort);
 		break;
+	case ACT_LOOK:
 	case ACT_ASK_WORK:
 	case ACT_ASK_PROCESSES:
 		break;
@@ -142,11 +153,33 @@ static int act_on_each(struct teardown *teardown, const struct step *step)
 			resource_of_tree(teardown->run, resource))
 			continue;
 		r = act_on(teardown, step->act, resource);
+		teardown->acted |= r != 0;
 		teardown->uncovered |= r > 0 && step->kind == KIND_MOUNT;
 		if (r < 0 && result == 0)
 			result = r;
 	}
 	return result;
+}
+
+static int ask_processes(struct teardown *teardown)
+{
+	return inventory_ask_processes(
+		&teardown->seen, teardown->application->world, teardown->run, &teardown->error);
+}
+
+/* MUST 11: stopping takes its time, and after it comes what cannot be taken back. */
+static int look_last(struct teardown *teardown)
+{
+	inventory_probe(&teardown->seen, teardown->application->world, teardown->run);
+	for (size_t i = 0; i < teardown->run->resource_count; i++) {
+		const struct resource *resource = &teardown->run->resources[i];
+
+		if (resource_proven(resource) && resource->contradicts)
+			return error_say(&teardown->error, ESTALE, "%s %s: %s",
+				kind_name(resource->kind), resource->locator,
+				resource->note ? resource->note : "it is another one now");
+	}
+	return ask_processes(teardown);
 }
 
 /* MUST 4: the trees are asked once more, now that nothing of the run writes to them. */
@@ -158,7 +191,6 @@ static int ask_work(struct teardown *teardown)
 
 	if (world->settings->policy.unsaved == UNSAVED_DISCARD)
 		return 0;
-	inventory_probe(&teardown->seen, world, teardown->run);
 	facts->work = inventory_ask_work(&teardown->seen, world, teardown->run, &note);
 	switch (facts->work) {
 	case WORK_NONE:
@@ -220,19 +252,31 @@ static bool keep_appeared(struct teardown *teardown)
 static int do_step(struct teardown *teardown, const struct step *step)
 {
 	switch (step->act) {
+	case ACT_LOOK:
+		return look_last(teardown);
 	case ACT_ASK_WORK:
 		return is_asked(teardown, step) ? ask_work(teardown) : 0;
 	case ACT_SALVAGE:
 		return is_asked(teardown, step) ? salvage(teardown) : 0;
-	case ACT_ASK_PROCESSES: /* stopping and saving took their time */
-		return inventory_ask_processes(&teardown->seen, teardown->application->world,
-			teardown->run, &teardown->error);
+	case ACT_ASK_PROCESSES: /* saving took its time; a tree that stays needs no question */
+		return teardown->unsaved ? 0 : ask_processes(teardown);
 	case ACT_STOP:
 	case ACT_REMOVE:
 	case ACT_PURGE:
 		break;
 	}
 	return act_on_each(teardown, step);
+}
+
+/* Whether nothing is to be begun any more, because of what a person or a harness wrote meanwhile. */
+static bool must_end(struct teardown *teardown)
+{
+	const struct record *row = teardown->run->row;
+
+	if (keep_appeared(teardown))
+		return true;
+	teardown->marker_changed = (!row || !row->registered) && marker_changed(teardown);
+	return teardown->marker_changed;
 }
 
 static int do_steps(struct teardown *teardown, size_t count)
@@ -242,7 +286,7 @@ static int do_steps(struct teardown *teardown, size_t count)
 	for (size_t i = 0; i < count; i++) {
 		int r;
 
-		if (keep_appeared(teardown))
+		if (must_end(teardown))
 			return result;
 		r = do_step(teardown, &steps[i]);
 		if (r < 0 && result == 0)

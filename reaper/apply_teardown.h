@@ -15,6 +15,8 @@ struct teardown {
 	const char *unsaved;  /* why the tree stays; NULL: it may go */
 	const char *salvaged; /* where its unsaved work is now; NULL: there was none */
 	bool kept_by_hand;    /* a .keep appeared */
+	bool marker_changed;  /* what proved the run says something else now */
+	bool acted;           /* a step has changed something, or may have */
 	bool uncovered;       /* a mount went, and what it covered was not seen before */
 };
 
