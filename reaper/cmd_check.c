@@ -9,6 +9,7 @@
 #include "notice.h"
 #include "os/bus.h"
 #include "os/cgroupfs.h"
+#include "os/confine.h"
 #include "os/mount_view.h"
 #include "os/processes.h"
 #include "rebuild.h"
@@ -298,6 +299,21 @@ static void check_mounts(struct check *check)
 		check_say(check, LEVEL_OK, "mount namespace", "that of PID 1");
 }
 
+/* Whether trees are deleted by a process that cannot reach anything else. */
+static void check_wall(struct check *check)
+{
+	struct error error = { 0 };
+	int abi = confine_abi(&error);
+
+	if (abi > 0)
+		check_say(check, LEVEL_OK, "landlock", "confines whatever deletes a tree");
+	else if (abi == 0)
+		check_say(check, LEVEL_WARN, "landlock",
+			"this kernel has none: trees are deleted without a second wall");
+	else
+		check_say_error(check, LEVEL_BAD, "landlock", &error);
+}
+
 static void process_ignored(
 	void *context, const struct process_place *place, const struct process_seen *process)
 {
@@ -335,6 +351,7 @@ enum exit_code cmd_check(const struct options *options)
 	check_cgroups(&check);
 	check_bus(&check);
 	check_mounts(&check);
+	check_wall(&check);
 	check_processes(&check);
 	return check.code;
 }

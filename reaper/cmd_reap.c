@@ -4,6 +4,8 @@
 #include "base/clock.h"
 #include "complain.h"
 #include "inventory.h"
+#include "notice.h"
+#include "os/confine.h"
 #include "os/lock.h"
 #include "os/signals.h"
 #include "pass.h"
@@ -105,6 +107,19 @@ static bool confirmed(const struct reaping *reaping)
 	return yes;
 }
 
+/* Once a pass that deletes: whoever reads it may want another kernel. */
+static void say_without_wall(const struct plan *plan)
+{
+	for (size_t i = 0; i < plan->count; i++) {
+		if (plan->due[i]->decision.verdict != VERDICT_REAP)
+			continue;
+		if (confine_abi(NULL) == 0)
+			notice("this kernel has no Landlock: trees are deleted without a second "
+			       "wall");
+		return;
+	}
+}
+
 static int act(struct reaping *reaping, struct error *error)
 {
 	int64_t budget_ms = reaping->options->time_budget_ms >= 0
@@ -163,6 +178,7 @@ enum exit_code cmd_reap(const struct options *options)
 		return EXIT_DONE;
 	reaping.start_ms += clock_boot_ms() - asked_ms; /* thinking is not part of the pass */
 	signals_hold();
+	say_without_wall(&reaping.plan);
 	r = act(&reaping, &error);
 	return options->exit_code && due ? exit_code_worse(EXIT_DUE, tell(&reaping, r, &error))
 					 : tell(&reaping, r, &error);

@@ -134,6 +134,10 @@ inside() {
 	check "the journal has the pass" \
 		bash -c 'journalctl --unit sbx-reap.service --no-pager | grep -q expired'
 
+	check "the kernel can confine what deletes" bash -c 'sbx-reap check | grep -q "^ok *landlock"'
+	check "and under the unit nothing was deleted without that" \
+		bash -c '! journalctl --unit sbx-reap.service --no-pager | grep -qiE "landlock|confine"'
+
 	check "the timer has a next elapse" next_elapse_is_set
 	systemctl restart sbx-reap.timer
 	check "also after a restart" next_elapse_is_set
