@@ -170,11 +170,13 @@ check "a mount that PID 1 has as well is not unmounted here alone" exits 1 reap_
 check "the run stays, and says so" says "scratch/m: PID 1 has it in another mount namespace" \
 	"$(error_of apart)"
 check "the mount and the tree are as they were" same 1 "$(mounts_of apart)"
+# shellcheck disable=SC2016 # for the shell within
 check "one that only PID 1 has keeps the run, too" exits 1 in_own_namespace \
 	bash -c 'umount "$1" && "$2" --config "$3" </dev/null' - "$(tree apart)/scratch/m" "$SBX_REAP" "$world/reap.ini"
 check "and says so" says "in another mount namespace" "$(error_of apart)"
 check "the tree stays" test -e "$(tree apart)/src/main.c"
 umount "$(tree apart)/scratch/m"
+# shellcheck disable=SC2016 # for the shell within
 check "one that only we have is ours to unmount" exits 0 in_own_namespace \
 	bash -c 'mount --bind "$1" "$2" && "$3" --config "$4" </dev/null' - "$outside" \
 	"$(tree apart)/scratch/m" "$SBX_REAP" "$world/reap.ini"

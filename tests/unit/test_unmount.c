@@ -105,6 +105,22 @@ static void a_link_on_the_way_leads_nowhere(void **state)
 	stays_out_of(&fixture, -ENOTDIR, "other/n");
 }
 
+/* Even where it leads to the very mount. */
+static void a_link_further_up_is_not_followed_either(void **state)
+{
+	struct fixture fixture CLEANUP(fixture_done);
+	struct unmount unmount;
+
+	fixture_open(&fixture, state);
+	assert_return_code(symlink(".", place(&fixture, "tree/way")), errno);
+	unmount = ours(&fixture);
+	unmount.below = "way/m/n";
+	assert_int_equal(unmount_take(&unmount, NULL), -ELOOP);
+	unmount.below = "../tree/m/n";
+	assert_int_equal(unmount_take(&unmount, NULL), -EXDEV);
+	assert_true(mounted(&fixture, "tree/m/n"));
+}
+
 static void a_directory_that_was_swapped_leads_to_no_other_mount(void **state)
 {
 	struct fixture fixture CLEANUP(fixture_done);
@@ -181,6 +197,7 @@ int main(void)
 #define workdir_test(test) cmocka_unit_test_setup_teardown(test, workdir_setup, workdir_teardown)
 		workdir_test(the_mount_that_is_named_goes_once),
 		workdir_test(a_link_on_the_way_leads_nowhere),
+		workdir_test(a_link_further_up_is_not_followed_either),
 		workdir_test(a_directory_that_was_swapped_leads_to_no_other_mount),
 		workdir_test(what_is_mounted_over_it_is_not_taken_for_it),
 		workdir_test(a_link_in_its_place_is_not_followed),
