@@ -231,10 +231,13 @@ struct salvage {
 	const char *branch; /* that was checked out there, short; NULL: none */
 	/* The owning repository's common git directory; archive: NULL when there is none. */
 	const char *repo;
-	const char *ref;    /* commit: "refs/sbx/salvage/<run>" */
-	const char *commit; /* commit: its id, 40 hex digits */
-	const char *path;   /* archive: absolute */
-	int64_t bytes;      /* of the files in it, not compressed */
+	/*
+	 * commit: "refs/sbx/salvage/<run>" and its id, 40 hex digits; archive: a commit beside it that
+	 * has HEAD and index, or NULL
+	 */
+	const char *ref, *commit;
+	const char *path; /* archive: absolute */
+	int64_t bytes;    /* of the files in it, not compressed */
 };
 
 /* One run with everything that is known about it: the unit of decision. */

@@ -78,7 +78,8 @@ int salvages_each(struct store *store, const char *run, int64_t before_s,
 static char *salvage_place(const struct salvage *salvage)
 {
 	if (salvage->form == SALVAGE_ARCHIVE)
-		return mem_printf("archive %s", salvage->path);
+		return mem_printf("archive %s%s%s", salvage->path, salvage->ref ? " and " : "",
+			salvage->ref ? salvage->ref : "");
 	return mem_printf("%s in %s", salvage->ref, salvage->repo);
 }
 
