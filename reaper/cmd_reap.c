@@ -21,6 +21,7 @@ struct reaping {
 	struct session session;
 	struct inventory inventory;
 	struct plan plan;
+	size_t salvages_left; /* that were to end and could not */
 	char pass[PASS_ID];
 	int64_t start_ms;
 	int lock;
@@ -120,6 +121,16 @@ static void say_without_wall(const struct plan *plan)
 	}
 }
 
+/* Of pass_end_salvages. */
+static void salvage_stays(void *context, const struct salvage *salvage, const struct error *error)
+{
+	struct reaping *reaping = context;
+
+	notice("what was salvaged from run %s is kept for another pass: %s", salvage->run,
+		error->text);
+	reaping->salvages_left++;
+}
+
 static int act(struct reaping *reaping, struct error *error)
 {
 	int64_t budget_ms = reaping->options->time_budget_ms >= 0
@@ -129,8 +140,11 @@ static int act(struct reaping *reaping, struct error *error)
 
 	if (r < 0)
 		return r;
-	return pass_apply(&reaping->session, reaping->pass, reaping->start_ms + budget_ms,
+	r = pass_apply(&reaping->session, reaping->pass, reaping->start_ms + budget_ms,
 		&reaping->plan, &reaping->inventory, error);
+	return r < 0 ? r
+		     : pass_end_salvages(&reaping->session, &reaping->inventory, salvage_stays,
+			       reaping, error);
 }
 
 /* The report is given also when the database failed in the middle: what was done was done. */
@@ -139,6 +153,8 @@ static enum exit_code tell(struct reaping *reaping, int failed, struct error *er
 	struct report report = report_of(reaping, REPORT_PASS);
 	enum exit_code code = report_exit_code(&report);
 
+	if (reaping->salvages_left)
+		code = exit_code_worse(code, EXIT_ATTENTION);
 	if (failed >= 0)
 		failed = pass_close(&reaping->session, &report, code, error);
 	if (reaping->options->json)

@@ -304,6 +304,7 @@ static const struct key keys[] = {
 	SPAN("keep_orphan", keep_orphan_s, YEARS_S(10)),
 	SPAN("pin_for", pin_for_s, YEARS_S(10)),
 	SPAN("history", history_s, YEARS_S(10)),
+	SPAN("salvage_keep", salvage_keep_s, YEARS_S(10)),
 	{ "policy", "unsaved", take_unsaved, AT(policy.unsaved), false, 0, 0, unsaved_words },
 	{ "policy", "branch", take_choice, AT(policy.branch), false, 0, 0, branch_words },
 	{ "containers", "engine", take_engine, AT(engines), true, 0, 0, NULL },

@@ -1,8 +1,11 @@
 #include "pass.h"
 
+#include "backend/worktree_salvage_end.h"
+#include "backend/worktree_salvaged.h"
 #include "base/clock.h"
 #include "base/runid.h"
 #include "base/text.h"
+#include "os/archive.h"
 #include "os/dir.h"
 #include "os/signals.h"
 #include "policy.h"
@@ -11,8 +14,10 @@
 #include "state/passes.h"
 #include "state/pins.h"
 #include "state/runs.h"
+#include "state/salvages.h"
 
 #include <errno.h>
+#include <fcntl.h>
 
 /* Where the mirrors of ended pins are looked for, and the first failure. */
 struct ending {
@@ -137,6 +142,77 @@ int pass_apply(const struct session *session, const char *pass, int64_t deadline
 			return r;
 	}
 	return 0;
+}
+
+/* Salvages that are due, while they are ended. */
+struct salvages_end {
+	const struct session *session;
+	const struct inventory *inventory;
+	void (*failed)(void *context, const struct salvage *salvage, const struct error *error);
+	void *context;
+	struct error *error;
+};
+
+static bool run_is_pinned(const struct inventory *inventory, const char *id)
+{
+	const struct run *run = inventory_find(inventory, id);
+
+	return run && (run->facts.pin != PIN_NONE || run->keep_path);
+}
+
+/* A salvages_each callback. */
+static int end_salvage(void *context, const struct salvage *salvage)
+{
+	struct salvages_end *end = context;
+	struct error error = { 0 };
+	int r;
+
+	if (signals_stop_wanted() || run_is_pinned(end->inventory, salvage->run))
+		return 0;
+	r = worktree_salvage_end(salvage, &error);
+	if (r < 0 && r != -ESTALE) {
+		end->failed(end->context, salvage, &error);
+		return 0;
+	}
+	r = salvages_drop(end->session->store, salvage,
+		r > 0   ? "it was kept for long enough"
+		: r < 0 ? error.text
+			: "it was gone already",
+		end->inventory->now_s, end->error);
+	return r < 0 ? r : 0;
+}
+
+/* A .keep may stand where nothing can be read. */
+static bool pins_are_seen(const struct inventory *inventory)
+{
+	for (size_t i = 0; i < inventory->source_count; i++)
+		if (inventory->sources[i].ok == TRI_NO &&
+			text_equal(inventory->sources[i].name, "markers"))
+			return false;
+	return true;
+}
+
+/* Under the lock nobody writes archives now. That a directory cannot be read says whoever needs it. */
+static void sweep_archives(const struct settings *settings)
+{
+	char *path CLEANUP(mem_done) = worktree_salvage_directory(settings);
+	int dir CLEANUP(fd_done) = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+	if (dir >= 0)
+		(void)archive_sweep(dir, NULL);
+}
+
+int pass_end_salvages(const struct session *session, const struct inventory *inventory,
+	void (*failed)(void *context, const struct salvage *salvage, const struct error *error),
+	void *context, struct error *error)
+{
+	struct salvages_end end = { session, inventory, failed, context, error };
+	int64_t before_s = inventory->now_s - session->settings.policy.salvage_keep_s + 1;
+
+	sweep_archives(&session->settings);
+	if (before_s <= 0 || inventory->host.clock_stepped || !pins_are_seen(inventory))
+		return 0;
+	return salvages_each(session->store, NULL, before_s, end_salvage, &end, error);
 }
 
 /* The sources that could not be read, in words; NULL: none. The caller owns it. */

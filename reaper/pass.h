@@ -22,6 +22,16 @@ int pass_open(const struct session *session, const char *pass, const struct inve
 int pass_apply(const struct session *session, const char *pass, int64_t deadline_ms,
 	const struct plan *plan, struct inventory *inventory, struct error *error);
 
+/*
+ * Ends what was salvaged longer than [policy] salvage_keep ago, and sweeps unfinished archives. Not
+ * what is pinned, nor anything in a pass that cannot see every .keep, or whose clock was stepped. One
+ * that cannot be ended is told to `failed` and waits for the next pass. Needs the pass lock. 0;
+ * -errno when the database failed.
+ */
+int pass_end_salvages(const struct session *session, const struct inventory *inventory,
+	void (*failed)(void *context, const struct salvage *salvage, const struct error *error),
+	void *context, struct error *error);
+
 /* The end: totals, exit code and blind sources; trims the history. 0, -errno. */
 int pass_close(const struct session *session, const struct report *report, enum exit_code code,
 	struct error *error);

@@ -190,7 +190,7 @@ static void what_is_wrong_is_named_with_file_and_line(void **state)
 		{ "[policy]\nunsaved = maybe\n", "keep discard" },
 		{ "[policy]\nbranch = Merged\n", "merged keep delete" },
 		{ "[policy]\nttl = 1h\nttl = 1h\n", "reap.ini:3: [policy] ttl is set twice" },
-		{ "[policy]\nsalvage_keep = 30d\n", "unknown key 'salvage_keep' in [policy]" },
+		{ "[policy]\nsalvage_keep = 11y\n", "must lie between" },
 		{ "[disk]\nhigh = 85%\n", "unknown section [disk]" },
 		{ "[hooks]\nrevoke = /x\n", "unknown section [hooks]" },
 		{ "[limits]\nthreads = 4\n", "unknown key 'threads'" },
