@@ -1,5 +1,6 @@
 /* sbx-reap check: is the set-up sane? One line a finding; asks what a pass would ask. */
 #include "backend/backend.h"
+#include "backend/worktree_salvaged.h"
 #include "base/pathname.h"
 #include "base/runid.h"
 #include "base/text.h"
@@ -13,7 +14,9 @@
 #include "os/mount_view.h"
 #include "os/processes.h"
 #include "rebuild.h"
+#include "salvage_text.h"
 #include "state/marker.h"
+#include "state/salvages.h"
 #include "text_list.h"
 #include "verbs.h"
 
@@ -207,6 +210,47 @@ static void check_files_of(
 		check_say(check, count.bad ? LEVEL_BAD : LEVEL_OK, what, detail);
 }
 
+struct salvage_count {
+	struct check *check;
+	size_t there, missing;
+};
+
+/* A salvages_each callback. */
+static int check_salvage(void *context, const struct salvage *salvage)
+{
+	struct salvage_count *count = context;
+	struct arena arena CLEANUP(arena_done) = { 0 };
+	const char *note = NULL;
+	char *said CLEANUP(mem_done) = NULL;
+
+	if (worktree_salvaged_present(salvage, &arena, &note) == TRI_YES) {
+		count->there++;
+		return 0;
+	}
+	count->missing++;
+	check_say(count->check, LEVEL_BAD, "salvage", salvage->run);
+	said = mem_printf("%s: %s", salvage_where(salvage, &arena), note ? note : "it is missing");
+	(void)printf("                  %s\n", said);
+	return 0;
+}
+
+static void check_salvages(struct check *check)
+{
+	struct salvage_count count = { .check = check };
+	struct error error = { 0 };
+	char *detail CLEANUP(mem_done) = NULL;
+
+	if (!check->books.store)
+		return;
+	if (salvages_each(check->books.store, NULL, 0, check_salvage, &count, &error) < 0) {
+		check_say_error(check, LEVEL_BAD, "salvage", &error);
+		return;
+	}
+	detail = mem_printf("%zu on the books are there, %zu are not", count.there, count.missing);
+	if (count.there || count.missing)
+		check_say(check, count.missing ? LEVEL_BAD : LEVEL_OK, "salvage", detail);
+}
+
 static void check_source(struct check *check, const struct source *source)
 {
 	const char *at = source->at ? source->at : "this host";
@@ -347,6 +391,7 @@ enum exit_code cmd_check(const struct options *options)
 	check_database(&check);
 	check_files_of(&check, "marker", ".sbx", check_marker);
 	check_files_of(&check, "pin", ".keep", check_pin);
+	check_salvages(&check);
 	check_sources(&check);
 	check_cgroups(&check);
 	check_bus(&check);

@@ -10,8 +10,10 @@
 #include "notice.h"
 #include "policy.h"
 #include "report.h"
+#include "salvage_text.h"
 #include "session.h"
 #include "state/history.h"
+#include "state/salvages.h"
 #include "verbs.h"
 
 #include <errno.h>
@@ -46,6 +48,15 @@ static int each_history(const struct look *look,
 	if (!look->session.store)
 		return 0;
 	return history_each(look->session.store, look->run->id, 0, each, context, error);
+}
+
+static int each_salvage(const struct look *look,
+	int (*each)(void *context, const struct salvage *salvage), void *context,
+	struct error *error)
+{
+	if (!look->session.store)
+		return 0;
+	return salvages_each(look->session.store, look->run->id, 0, each, context, error);
 }
 
 /* ---- text */
@@ -180,16 +191,50 @@ static void print_history(void *context, const struct history_entry *entry)
 		resource ? resource : "", detail ? ": " : "", detail ? detail : "");
 }
 
+struct salvages_told {
+	const struct policy_settings *policy;
+	bool begun;
+};
+
+/* A salvages_each callback. */
+static int print_salvage(void *context, const struct salvage *salvage)
+{
+	struct salvages_told *told = context;
+	struct arena arena CLEANUP(arena_done) = { 0 };
+	char made[TIMESPAN_TEXT], ends[TIMESPAN_TEXT];
+	int64_t ends_s = salvage_ends_s(salvage, told->policy);
+
+	if (!told->begun)
+		(void)puts("salvaged");
+	told->begun = true;
+	(void)printf("  %s %s, %lld bytes, until %s\n", moment_format(made, salvage->made_s),
+		salvage_where(salvage, &arena), (long long)salvage->bytes,
+		ends_s ? moment_format(ends, ends_s) : "ever");
+	return 0;
+}
+
+static int print_salvages(const struct look *look, struct error *error)
+{
+	struct salvages_told told = { .policy = &look->session.settings.policy };
+	int r = each_salvage(look, print_salvage, &told, error);
+
+	if (told.begun)
+		(void)printf("  sbx-reap restore %s brings the newest back\n", look->run->id);
+	return r;
+}
+
 static int why_text(const struct look *look, struct error *error)
 {
 	bool begun = false;
+	int r;
 
 	print_decision(look);
 	print_pin(look);
 	print_resources(look);
 	print_rules(look);
 	print_sources(look);
-	return each_history(look, print_history, &begun, error);
+	r = print_salvages(look, error);
+	return r < 0 ? r : each_history(look, print_history, &begun, error);
 }
 
 /* ---- JSON */
@@ -216,6 +261,7 @@ static void json_facts(struct json_out *json, const struct facts *facts)
 	json_bool(json, "live_is_own", facts->live_is_own);
 	json_bool(json, "occupied", facts->occupied);
 	json_text(json, "work", work_name(facts->work));
+	json_moment(json, "salvage_failed", facts->salvage_failed_s);
 	json_bool(json, "others_present", facts->others_present);
 	json_object_end(json);
 }
@@ -254,6 +300,31 @@ static void json_history(void *context, const struct history_entry *entry)
 	json_object_end(json);
 }
 
+struct salvages_listed {
+	struct json_out *json;
+	const struct policy_settings *policy;
+};
+
+/* A salvages_each callback. */
+static int json_salvage(void *context, const struct salvage *salvage)
+{
+	const struct salvages_listed *listed = context;
+
+	salvage_json(listed->json, NULL, salvage, listed->policy);
+	return 0;
+}
+
+static int json_salvages(struct json_out *json, const struct look *look, struct error *error)
+{
+	struct salvages_listed listed = { json, &look->session.settings.policy };
+	int r;
+
+	json_array(json, "salvages");
+	r = each_salvage(look, json_salvage, &listed, error);
+	json_array_end(json);
+	return r;
+}
+
 static int why_json(const struct look *look, struct error *error)
 {
 	const struct report report = { .kind = REPORT_PLAN, .inventory = &look->inventory };
@@ -263,8 +334,10 @@ static int why_json(const struct look *look, struct error *error)
 	report_json_run(&json, &report, look->run);
 	json_facts(&json, &look->run->facts);
 	json_rules(&json, look);
+	r = json_salvages(&json, look, error);
 	json_array(&json, "history");
-	r = each_history(look, json_history, &json, error);
+	if (r == 0)
+		r = each_history(look, json_history, &json, error);
 	json_array_end(&json);
 	json_object_end(&json);
 	return r;
@@ -282,14 +355,16 @@ static enum exit_code tell_unknown(
 {
 	const char *id = options->run;
 	bool begun = false;
-	int r = 0;
+	int r;
 
 	notice("nothing is known of run %s now%s", id,
 		options->json ? "; 'log RUN --json' has what was done with it" : "");
 	if (options->json)
 		return EXIT_ATTENTION;
 	look->run = inventory_run(&look->inventory, id);
-	r = each_history(look, print_history, &begun, error);
+	r = print_salvages(look, error);
+	if (r == 0)
+		r = each_history(look, print_history, &begun, error);
 	return r < 0 ? complain(error, r) : EXIT_ATTENTION;
 }
 

@@ -254,6 +254,19 @@ int option_take_repo(const struct option_spec *spec, struct options *options, co
 	return r;
 }
 
+int option_take_directory(struct options *options, const char *word, struct error *error)
+{
+	char *shown CLEANUP(mem_done) = NULL;
+
+	if (*word && strlen(word) <= OPTION_PATH_MAX && !has_control(word))
+		options->directory = place_resolve(word);
+	if (options->directory && !text_equal(options->directory, "/"))
+		return 0;
+	shown = text_escape(word);
+	return error_say(error, EINVAL,
+		"'%.160s': name a directory to restore into, without control characters", shown);
+}
+
 int option_take_container(const struct option_spec *spec, struct options *options,
 	const char *value, struct error *error)
 {

@@ -45,3 +45,6 @@ OPTION_TAKE(scope);
 OPTION_TAKE(branch);
 OPTION_TAKE(pid);
 OPTION_TAKE(resource);
+
+/* The operand DIR of restore. */
+int option_take_directory(struct options *options, const char *word, struct error *error);

@@ -62,6 +62,8 @@ static const struct option_spec specs[] = {
 	[OPTION_RESOURCE] = ONCE("resource", "KIND=LOCATOR", resource, resource_locator,
 		"drop only this from the record"),
 	[OPTION_SINCE] = ONCE("since", "TIME", past, since_s, "only what happened since then"),
+	[OPTION_FROM] = ONCE("from", "WHICH", text, from,
+		"this one: a ref, path, commit or generation of 'salvages'"),
 	[OPTION_NEW_DATABASE] =
 		FLAG("new-database", new_database, "make a new database in place of a lost one"),
 };
@@ -131,7 +133,7 @@ static int verb_unknown(const char *name, struct error *error)
 	return error_say(error, EINVAL, "unknown verb '%.80s'", shown);
 }
 
-/* The first operand is the verb, the second its run. */
+/* The first operand is the verb, the second its run, and a third a directory. */
 static int operand_take(struct options *options, const char *word, struct error *error)
 {
 	char *shown CLEANUP(mem_done) = text_escape(word);
@@ -147,6 +149,8 @@ static int operand_take(struct options *options, const char *word, struct error 
 	if (verb->operand == OPERAND_NONE)
 		return error_say(
 			error, EINVAL, "'%s' takes no operand: '%.80s'", verb->name, shown);
+	if (options->run && verb->operand == OPERAND_RUN_MAYBE_DIR && !options->directory)
+		return option_take_directory(options, word, error);
 	if (options->run)
 		return error_say(error, EINVAL, "'%s' takes one run: '%.80s' is too much",
 			verb->name, shown);
@@ -216,7 +220,8 @@ static int options_check_verb(const struct options *options, struct error *error
 			*verb->name ? verb->name : "a pass", *verb->name ? "'" : "");
 	if (options->help || options->version)
 		return 0;
-	if (verb->operand == OPERAND_RUN && !options->run)
+	if ((verb->operand == OPERAND_RUN || verb->operand == OPERAND_RUN_MAYBE_DIR) &&
+		!options->run)
 		return error_say(
 			error, EINVAL, "'%s' needs a run: sbx-reap %s", verb->name, verb->synopsis);
 	if (verb->options & OPTION_BIT(OK) && !options->ok && !options->failed)
@@ -252,6 +257,8 @@ void options_done(struct options *options)
 	free(options->repo);
 	free(options->branch);
 	free(options->resource_locator);
+	free(options->directory);
+	free(options->from);
 	text_list_done(&options->runs);
 	text_list_done(&options->containers);
 	text_list_done(&options->cgroups);

@@ -44,6 +44,7 @@ enum option_id {
 	OPTION_AT,
 	OPTION_RESOURCE,
 	OPTION_SINCE,
+	OPTION_FROM,
 	OPTION_NEW_DATABASE,
 	OPTION_COUNT
 };
@@ -91,6 +92,9 @@ struct options {
 	/* forget; the locator is NULL when the whole record is meant */
 	enum kind resource_kind;
 	char *resource_locator;
+
+	/* restore; the directory as the worktree above */
+	char *directory, *from; /* NULL: not given */
 
 	/* check */
 	bool new_database;

@@ -1,16 +1,20 @@
 #include "rebuild.h"
+#include "backend/worktree_salvaged.h"
 #include "base/runid.h"
+#include "base/text.h"
 #include "beside.h"
 #include "notice.h"
 #include "state/marker.h"
 #include "state/pins.h"
 #include "state/runs.h"
+#include "state/salvages.h"
 
 #include <errno.h>
+#include <fcntl.h>
 
 struct rebuilding {
 	struct books *books;
-	size_t runs, pins, failed;
+	size_t runs, pins, salvages, failed;
 };
 
 static void rebuild_failed(
@@ -91,6 +95,52 @@ static void rebuild_root(struct rebuilding *rebuilding, const char *root_path)
 		rebuild_failed(rebuilding, root_path, &error);
 }
 
+/* Of a salvaged_finder. */
+static void rebuild_odd(void *context, const char *where, const char *why)
+{
+	struct rebuilding *rebuilding = context;
+	char *shown CLEANUP(mem_done) = text_escape(where);
+
+	rebuilding->failed++;
+	notice("salvage %s: not read in: %s", shown, why);
+}
+
+static int rebuild_salvage(void *context, const struct salvage *salvage)
+{
+	struct rebuilding *rebuilding = context;
+	struct error error = { 0 };
+
+	if (salvages_add(rebuilding->books->store, NULL, salvage, &error) < 0)
+		rebuild_odd(context, salvage->ref ? salvage->ref : salvage->path, error.text);
+	else
+		rebuilding->salvages++;
+	return 0;
+}
+
+/* What was salvaged says itself whose it was. */
+static void rebuild_salvages(struct rebuilding *rebuilding)
+{
+	const struct settings *settings = &rebuilding->books->settings;
+	const struct salvaged_finder finder = { rebuild_salvage, rebuild_odd, rebuilding };
+	char *path CLEANUP(mem_done) = worktree_salvage_directory(settings);
+	int dir CLEANUP(fd_done) = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+	for (size_t i = 0; i < settings->repos.count; i++) {
+		struct error error = { 0 };
+
+		if (worktree_salvaged_refs(settings->repos.items[i], &finder, &error) < 0)
+			rebuild_odd(rebuilding, settings->repos.items[i], error.text);
+	}
+	if (dir < 0 && errno != ENOENT)
+		rebuild_odd(rebuilding, path, strerror(errno));
+	if (dir >= 0) {
+		struct error error = { 0 };
+
+		if (worktree_salvaged_archives(dir, path, &finder, &error) < 0)
+			rebuild_odd(rebuilding, path, error.text);
+	}
+}
+
 enum exit_code rebuild(struct books *books)
 {
 	struct rebuilding rebuilding = { .books = books };
@@ -103,8 +153,10 @@ enum exit_code rebuild(struct books *books)
 	}
 	for (size_t i = 0; i < books->settings.roots.count; i++)
 		rebuild_root(&rebuilding, books->settings.roots.items[i]);
+	rebuild_salvages(&rebuilding);
 	store_close(TAKE_PTR(books->store));
-	(void)printf("new database %s: %zu runs and %zu pins read in, %zu not\n",
-		books->settings.database, rebuilding.runs, rebuilding.pins, rebuilding.failed);
+	(void)printf("new database %s: %zu runs, %zu pins and %zu salvages read in, %zu not\n",
+		books->settings.database, rebuilding.runs, rebuilding.pins, rebuilding.salvages,
+		rebuilding.failed);
 	return rebuilding.failed ? EXIT_ATTENTION : EXIT_DONE;
 }

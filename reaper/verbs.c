@@ -111,6 +111,31 @@ static const struct verb verbs[] = {
 		.act = cmd_log,
 	},
 	{
+		.name = "salvages",
+		.synopsis = "salvages [RUN] [--json]",
+		.summary = "what was salvaged before its tree went, where it is, until when",
+		.details = "Newest first. It ends after [policy] salvage_keep, unless the run is "
+			   "pinned.",
+		.operand = OPERAND_MAYBE_RUN,
+		.options = BIT(JSON),
+		.act = cmd_salvages,
+	},
+	{
+		.name = "restore",
+		.synopsis = "restore RUN [DIR] [--from WHICH]",
+		.summary = "bring back what was salvaged from a run, as a git worktree",
+		.details =
+			"DIR (default: ./RUN) must not exist, or be an empty directory. Without "
+			"--from it\n"
+			"is the newest salvage of the run. What is restored is nobody's run until "
+			"it is\n"
+			"registered, and what was salvaged stays where it is.\n"
+			"Exits 1 when there is nothing, or it cannot be brought back.",
+		.operand = OPERAND_RUN_MAYBE_DIR,
+		.options = BIT(FROM),
+		.act = cmd_restore,
+	},
+	{
 		.name = "check",
 		.synopsis = "check [--new-database]",
 		.summary = "is the set-up sane: settings, roots, database, engines, cgroups",

@@ -6,7 +6,7 @@
 #include "exit_code.h"
 #include "options.h"
 
-enum operand { OPERAND_NONE, OPERAND_RUN, OPERAND_MAYBE_RUN };
+enum operand { OPERAND_NONE, OPERAND_RUN, OPERAND_MAYBE_RUN, OPERAND_RUN_MAYBE_DIR };
 
 struct verb {
 	const char *name;     /* "" for the default one, which reaps */
@@ -41,4 +41,6 @@ enum exit_code cmd_renew(const struct options *options);
 enum exit_code cmd_finish(const struct options *options);
 enum exit_code cmd_forget(const struct options *options);
 enum exit_code cmd_log(const struct options *options);
+enum exit_code cmd_salvages(const struct options *options);
+enum exit_code cmd_restore(const struct options *options);
 enum exit_code cmd_check(const struct options *options);

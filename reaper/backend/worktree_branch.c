@@ -54,19 +54,19 @@ static int branch_open(struct branch *branch, struct error *error)
 }
 
 /* Whether a git directory (the common one or a record's) has the branch in use. 1, 0, -errno. */
-static int gitdir_uses(struct branch *branch, const char *gitdir, struct error *error)
+static int gitdir_uses(
+	const char *gitdir, const char *branch, struct arena *arena, struct error *error)
 {
 	/* A rebase detaches HEAD and remembers the branch, which git then counts as checked out. */
 	static const char *const files[] = { "HEAD", "rebase-merge/head-name",
 		"rebase-apply/head-name" };
-	char *name CLEANUP(mem_done) = mem_printf("refs/heads/%s", branch->ask->name);
+	char *name CLEANUP(mem_done) = mem_printf("refs/heads/%s", branch);
 
 	for (size_t i = 0; i < ARRAY_SIZE(files); i++) {
 		char *path CLEANUP(mem_done) = mem_printf("%s/%s", gitdir, files[i]);
 		char *dir CLEANUP(mem_done) = pathname_parent(path);
 		const char *text = NULL;
-		int r = worktree_gitfile_read(
-			dir, pathname_last(path), branch->arena, &text, NULL, error);
+		int r = worktree_gitfile_read(dir, pathname_last(path), arena, &text, NULL, error);
 
 		if (r < 0)
 			return r;
@@ -92,7 +92,7 @@ static int branch_users(
 	struct branch *branch, const char **ret_other, const char **ret_held, struct error *error)
 {
 	struct worktree_records records CLEANUP(worktree_records_done) = { 0 };
-	int r = gitdir_uses(branch, branch->common, error);
+	int r = gitdir_uses(branch->common, branch->ask->name, branch->arena, error);
 
 	if (r > 0)
 		*ret_other = "it is the repository's HEAD branch";
@@ -106,7 +106,7 @@ static int branch_users(
 			text_escape(record->tree ? record->tree : record->path);
 		struct error unsaid = { 0 };
 
-		r = gitdir_uses(branch, record->path, &unsaid);
+		r = gitdir_uses(record->path, branch->ask->name, branch->arena, &unsaid);
 		if (r < 0) { /* what is wrong with another's record must not hold up this run */
 			*ret_other = arena_printf(branch->arena,
 				"whether it is checked out in %s cannot be told: %s", where,
@@ -121,6 +121,29 @@ static int branch_users(
 			*ret_held = arena_dup(branch->arena, where);
 	}
 	return 0;
+}
+
+int worktree_branch_used(const char *common, const char *branch, const char *except,
+	struct arena *arena, const char **ret_where, struct error *error)
+{
+	struct worktree_records records CLEANUP(worktree_records_done) = { 0 };
+	int r = gitdir_uses(common, branch, arena, error);
+
+	if (r > 0)
+		*ret_where = "the repository itself";
+	if (r == 0)
+		r = worktree_records_read(common, &records, error);
+	for (size_t i = 0; r == 0 && i < records.count; i++) {
+		const struct worktree_record *record = &records.list[i];
+
+		if (text_equal(record->path, except))
+			continue;
+		/* What cannot be told of another's record may be so. */
+		r = gitdir_uses(record->path, branch, arena, NULL) != 0;
+		if (r > 0)
+			*ret_where = arena_dup(arena, record->tree ? record->tree : record->path);
+	}
+	return r;
 }
 
 /* What the policy says of a branch that nobody else uses. */

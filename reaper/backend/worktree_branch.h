@@ -40,3 +40,10 @@ void worktree_branch_look(
  * stays, -EBUSY its own worktree is still there, -ESTALE it moved, -errno.
  */
 int worktree_branch_remove(const struct branch_ask *ask, struct error *error);
+
+/*
+ * Whether a git directory of the repository, but the record `except` (a path), has the branch checked
+ * out, or rebases it: 1, with the place, which may be in the arena; 0; -errno.
+ */
+int worktree_branch_used(const char *common, const char *branch, const char *except,
+	struct arena *arena, const char **ret_where, struct error *error);

@@ -56,7 +56,7 @@ usage_errors() {
 
 each_verb_has_help() {
 	local verb
-	for verb in list why pin unpin pins register renew finish forget log check; do
+	for verb in list why pin unpin pins register renew finish forget log salvages restore check; do
 		got_and_says 0 "^Usage: sbx-reap $verb" "$verb" --help || return 1
 	done
 }
@@ -324,7 +324,7 @@ losing_the_database() {
 	check "a lost database is told by check" got_and_says 65 "^bad +database" check
 	check "a lost database is not an empty one" got 65 register r7
 	check "a new one reads markers and pins in" \
-		got_and_says 0 "new database .*: [0-9]+ runs and [0-9]+ pins read in, 0 not" check --new-database
+		got_and_says 0 "new database .*: [0-9]+ runs, [0-9]+ pins and 0 salvages read in, 0 not" check --new-database
 	check "a run is on record again" got_and_says 0 "worktree $root/r1" register r1
 	check "its pin too" says '^r1 .* ann' "$(reap pins)"
 	check "a run that was finished is finished" got_and_says 0 "already: failed" finish r3 --failed

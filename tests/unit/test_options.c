@@ -29,6 +29,8 @@ NO_ACT(cmd_finish)
 NO_ACT(cmd_forget)
 NO_ACT(cmd_log)
 NO_ACT(cmd_check)
+NO_ACT(cmd_salvages)
+NO_ACT(cmd_restore)
 
 /* Splits at blanks; "_" stands for a blank within a word. */
 static int parse(const char *line, struct options *ret_options, struct error *error)
