@@ -21,7 +21,7 @@ tmpfilesdir ?= $(prefix)/lib/tmpfiles.d
 sysusersdir ?= $(prefix)/lib/sysusers.d
 sysconfdir ?= /etc
 
-PACKAGES := libgit2 sqlite3 libcurl jansson libsystemd inih libarchive
+PACKAGES := libgit2 sqlite3 libcurl jansson libsystemd inih libarchive zlib
 # Foreign headers are system headers: their warnings are not ours to mend.
 PACKAGE_CFLAGS := $(patsubst -I%,-isystem %,$(shell $(PKG_CONFIG) --cflags $(PACKAGES)))
 PACKAGE_LIBS = $(shell $(PKG_CONFIG) --libs $(PACKAGES))
