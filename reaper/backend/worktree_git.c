@@ -57,6 +57,10 @@ static int library_begin(void)
 	if (r >= 0)
 		r = git_libgit2_opts(GIT_OPT_SET_CACHE_MAX_SIZE, (ssize_t)CACHE_BYTES);
 	if (r >= 0)
+		r = git_libgit2_opts(GIT_OPT_ENABLE_FSYNC_GITDIR, 1);
+	if (r >= 0)
+		r = git_libgit2_opts(GIT_OPT_ENABLE_STRICT_OBJECT_CREATION, 0);
+	if (r >= 0)
 		r = git_libgit2_opts(GIT_OPT_SET_MWINDOW_FILE_LIMIT, (size_t)PACKS_OPEN);
 	return r;
 }
@@ -71,13 +75,18 @@ int worktree_git_error(struct error *error, int code, const char *what, const ch
 	return error_say(error, code, "%s %s: %s", what, name, text);
 }
 
+int worktree_git_begin(struct error *error)
+{
+	return library_begin() < 0 ? worktree_git_error(error, EIO, "prepare", "libgit2") : 0;
+}
+
 int worktree_git_open(const char *common, git_repository **ret_repository, struct error *error)
 {
 	struct stat stat;
 	int r;
 
-	if (library_begin() < 0)
-		return worktree_git_error(error, EIO, "prepare libgit2 for", common);
+	if (worktree_git_begin(error) < 0)
+		return -EIO;
 	if (fstatat(AT_FDCWD, common, &stat, AT_NO_AUTOMOUNT) < 0)
 		return error_set(error, errno == ENOTDIR ? ENOENT : errno,
 			"look at the git directory %s", common);
@@ -192,6 +201,13 @@ static void commits_unite(struct worktree_commits *commits)
 		if (i == 0 || !git_oid_equal(&commits->ids[i], &commits->ids[kept - 1]))
 			commits->ids[kept++] = commits->ids[i];
 	commits->count = kept;
+}
+
+void worktree_commits_add(struct worktree_commits *commits, const git_oid *id)
+{
+	commits->ids = mem_grow(commits->ids, commits->count + 2, sizeof(*commits->ids));
+	commits->ids[commits->count++] = *id;
+	commits_unite(commits);
 }
 
 /* A ref whose object is no commit, or is missing, contains nothing and is passed by. */

@@ -8,7 +8,9 @@
  * some; GIT_OPT_SET_OWNER_VALIDATION off, since it answers "not found" for another user's
  * repository, exactly as for a missing one (it protects programs that run what a configuration
  * names, which this one does not); GIT_OPT_SET_SEARCH_PATH empty, so that no configuration of the
- * host or of a user is read. Caches and open packs are bounded.
+ * host or of a user is read; GIT_OPT_ENABLE_FSYNC_GITDIR, since what is written there stands for
+ * what is removed next; GIT_OPT_ENABLE_STRICT_OBJECT_CREATION off, since a tree of a partial clone
+ * names objects that are elsewhere (who makes one sees to it that the rest is there). Caches and open packs are bounded.
  */
 #pragma once
 
@@ -60,6 +62,9 @@ static inline void odb_done(git_odb **odb)
 /* Records what the library says went wrong, escaped. Returns -code. */
 int worktree_git_error(struct error *error, int code, const char *what, const char *which);
 
+/* Prepares the library, for what needs no repository. 0 or -EIO. */
+int worktree_git_begin(struct error *error);
+
 /*
  * Opens a common git directory. 0; -ENOENT: it is provably not there (asked of the filesystem, not
  * of the library); -EIO: it is there and the library cannot use it (its format, an extension).
@@ -104,6 +109,9 @@ struct worktree_commits {
 int worktree_commits_gather(git_repository *repository, enum refs_counted counted,
 	const char *except, struct worktree_commits *ret_commits, struct error *error);
 void worktree_commits_done(struct worktree_commits *commits);
+
+/* Adds one where it belongs. */
+void worktree_commits_add(struct worktree_commits *commits, const git_oid *id);
 
 /*
  * Whether a commit is one of those or an ancestor of one. 1, 0, or -errno. In a shallow repository

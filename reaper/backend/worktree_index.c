@@ -12,7 +12,8 @@ enum {
 	ENTRY_FLAGS = 60,
 	ENTRY_NAME = 62,
 	FLAG_EXTENDED = 0x4000,
-	EXTENDED_INTENT_TO_ADD = 0x2000
+	EXTENDED_INTENT_TO_ADD = 0x2000,
+	EXTENDED_SKIP_WORKTREE = 0x4000
 };
 
 struct reader {
@@ -95,6 +96,7 @@ static int read_entry(struct reader *reader, struct index_entry *ret_entry)
 		.mode = read_u32(start + ENTRY_MODE),
 		.stage = flags >> 12 & 3,
 		.intent_to_add = (extended & EXTENDED_INTENT_TO_ADD) != 0,
+		.skip_worktree = (extended & EXTENDED_SKIP_WORKTREE) != 0,
 	};
 	memcpy(ret_entry->id, start + ENTRY_ID, INDEX_ID);
 	r = read_path(reader, start);

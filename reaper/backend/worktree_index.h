@@ -14,6 +14,7 @@ struct index_entry {
 	uint32_t mode;      /* 0100644, 0120000, 0160000, 040000 (a sparse directory) */
 	unsigned stage;     /* 0; 1 to 3 in a conflict */
 	bool intent_to_add; /* has no content yet */
+	bool skip_worktree; /* its file is not to be there: a sparse checkout */
 };
 
 /*

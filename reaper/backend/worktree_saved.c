@@ -83,6 +83,21 @@ git_filemode_t candidates_mode(
 	return GIT_FILEMODE_UNREADABLE;
 }
 
+bool candidates_id(struct candidates *candidates, const char *directory, const char *name,
+	unsigned char *ret_id)
+{
+	for (size_t i = 0; i < candidates->count; i++) {
+		const git_tree_entry *entry =
+			candidate_entry(&candidates->list[i], directory, name);
+
+		if (!entry)
+			continue;
+		memcpy(ret_id, git_tree_entry_id(entry)->id, GIT_OID_RAWSZ);
+		return true;
+	}
+	return false;
+}
+
 /* The content of one file, read and hashed when the first candidate asks for it. */
 struct content {
 	int file;
@@ -237,4 +252,21 @@ enum saved candidates_compare_id(struct candidates *candidates, const char *dire
 			best = candidate_answer(candidate);
 	}
 	return best;
+}
+
+bool candidates_have(struct candidates *candidates, const char *path, const unsigned char *id)
+{
+	char *directory CLEANUP(mem_done) = mem_dup(path);
+	char *slash = strrchr(directory, '/');
+	bool have;
+
+	if (slash && !slash[1]) { /* of a sparse directory */
+		*slash = 0;
+		slash = strrchr(directory, '/');
+	}
+	if (slash)
+		*slash = 0;
+	have = candidates_compare_id(candidates, slash ? directory : "",
+		       slash ? slash + 1 : directory, id) != SAVED_NOWHERE;
+	return have;
 }

@@ -45,6 +45,13 @@ bool candidates_track(struct candidates *candidates, const char *directory, cons
 git_filemode_t candidates_mode(
 	struct candidates *candidates, const char *directory, const char *name);
 
+/* The id that the first candidate with that entry has for it; false: none has. */
+bool candidates_id(struct candidates *candidates, const char *directory, const char *name,
+	unsigned char *ret_id);
+
+/* Whether a candidate has this object at this path (relative to the tree). */
+bool candidates_have(struct candidates *candidates, const char *path, const unsigned char *id);
+
 /* Whether the regular file (or, where `link` is given, the symlink with that target) is saved. */
 enum saved candidates_compare_file(
 	struct candidates *candidates, const char *directory, const char *name, int file);

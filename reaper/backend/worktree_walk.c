@@ -126,7 +126,7 @@ static void look_entry(struct worktree_walk *walk, int dir, const char *director
 	walk->path.data[length] = 0;
 }
 
-static void read_ignore(struct worktree_walk *walk, int dir)
+void worktree_ignore_read(struct ignore *ignore, int dir, const char *path)
 {
 	int file CLEANUP(fd_done) = open_unnoticed(dir, ".gitignore", O_RDONLY | O_NONBLOCK, NULL);
 	char *bytes CLEANUP(mem_done) = NULL;
@@ -146,7 +146,7 @@ static void read_ignore(struct worktree_walk *walk, int dir)
 			break;
 		length += (size_t)got;
 	}
-	ignore_add(&walk->ignore, walk->path.data, bytes, length);
+	ignore_add(ignore, path, bytes, length);
 }
 
 static unsigned entry_type(int dir, const struct dirent *entry)
@@ -179,7 +179,7 @@ static void found_repository(struct worktree_walk *walk, const char *directory)
 }
 
 /* Of what is not ignored each file is compared; where all is ignored a bare repository hides. */
-static bool hides_bare(int dir)
+bool worktree_hides_bare(int dir)
 {
 	static const struct {
 		const char *name;
@@ -265,8 +265,8 @@ static void walk_directory(struct worktree_walk *walk, int dir, bool ignored, un
 	size_t rules = walk->ignore.count, length = walk->path.length;
 
 	if (!ignored)
-		read_ignore(walk, dir);
-	else if (hides_bare(dir))
+		worktree_ignore_read(&walk->ignore, dir, walk->path.data);
+	else if (worktree_hides_bare(dir))
 		found_repository(walk, directory);
 	read_directory(walk, dir, directory, ignored, &directories);
 	for (size_t i = 0; i < directories.count && walk->entries <= WALK_ENTRIES_MAX; i++) {

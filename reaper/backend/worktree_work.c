@@ -423,6 +423,18 @@ static void judge_modules(struct judge *judge)
 		judge_unknown(judge, &error);
 }
 
+int worktree_submodule_saved(const struct worktree_place *place, int directory, const char *path,
+	struct arena *arena, git_oid *ret_commit)
+{
+	struct judge judge = { .place = place, .arena = arena };
+	const char *whole = arena_printf(arena, "%s/%s", place->path, path);
+	struct worktree_judgement judgement;
+
+	submodule_judge(
+		&judge, submodule_gitdir(&judge, directory, whole), whole, directory, &judgement);
+	return judgement.work == WORK_CLEAN && git_oid_fromstr(ret_commit, judgement.head) == 0;
+}
+
 static struct crossing_tree crossing_tree_of(const struct judge *judge)
 {
 	return (struct crossing_tree){

@@ -11,10 +11,10 @@
 #include "base/error.h"
 #include "model.h"
 #include "worktree_findings.h"
+#include "worktree_git.h"
 
 struct mount_view;
 struct worktree_census;
-struct worktree_gits;
 
 enum { COMMIT_TEXT = 41 }; /* 40 hex digits */
 
@@ -46,3 +46,10 @@ struct worktree_judgement {
 
 void worktree_work_judge(const struct worktree_place *place, struct arena *arena,
 	struct worktree_judgement *ret_judgement);
+
+/*
+ * Whether a populated submodule at `path` below the place's tree, opened as `directory`, holds
+ * nothing of its own: 1, with the commit that it is at, or 0.
+ */
+int worktree_submodule_saved(const struct worktree_place *place, int directory, const char *path,
+	struct arena *arena, git_oid *ret_commit);
