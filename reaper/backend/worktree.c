@@ -27,6 +27,7 @@
 #include "worktree_discover.h"
 #include "worktree_git.h"
 #include "worktree_identify.h"
+#include "worktree_salvage.h"
 #include "worktree_sight.h"
 #include "worktree_work.h"
 
@@ -218,26 +219,17 @@ static int64_t judge_deadline_ms(const struct settings *settings)
 	return deadline_in_ms(budget_ms > 0 ? budget_ms / PART : UNLIMITED_MS);
 }
 
-static enum work worktree_work(
-	void *context, const struct resource *resource, struct arena *arena, const char **ret_note)
+static void judge(struct worktree_state *state, const struct sight *sight,
+	const struct resource *resource, struct arena *arena,
+	struct worktree_judgement *ret_judgement)
 {
-	struct worktree_state *state = context;
-	struct sight sight CLEANUP(sight_done) = { .root_dir = -EBADF, .tree = -EBADF };
-	struct worktree_judgement judgement;
-	struct worktree_place place;
-
-	look(state, resource, arena, &sight);
-	if (sight.present == TRI_UNKNOWN || sight.contradicts) {
-		*ret_note = sight.note;
-		return WORK_UNKNOWN;
-	}
-	place = (struct worktree_place){
-		.tree = sight.tree,
+	const struct worktree_place place = {
+		.tree = sight->tree,
 		.path = resource->locator,
-		.common = sight.common,
-		.common_gone = sight.common_gone,
-		.gitdir = sight.gitdir,
-		.own = sight.own,
+		.common = sight->common,
+		.common_gone = sight->common_gone,
+		.gitdir = sight->gitdir,
+		.own = sight->own,
 		.branch = resource->branch,
 		.base = resource->base,
 		.rule = state->settings->policy.branch,
@@ -247,9 +239,25 @@ static enum work worktree_work(
 		.census = &state->census,
 		.deadline_ms = judge_deadline_ms(state->settings),
 	};
-	worktree_work_judge(&place, arena, &judgement);
+
+	worktree_work_judge(&place, arena, ret_judgement);
 	if (resource->branch)
-		memcpy(remember(state, resource)->proved, judgement.branch_tip, COMMIT_TEXT);
+		memcpy(remember(state, resource)->proved, ret_judgement->branch_tip, COMMIT_TEXT);
+}
+
+static enum work worktree_work(
+	void *context, const struct resource *resource, struct arena *arena, const char **ret_note)
+{
+	struct worktree_state *state = context;
+	struct sight sight CLEANUP(sight_done) = { .root_dir = -EBADF, .tree = -EBADF };
+	struct worktree_judgement judgement;
+
+	look(state, resource, arena, &sight);
+	if (sight.present == TRI_UNKNOWN || sight.contradicts) {
+		*ret_note = sight.note;
+		return WORK_UNKNOWN;
+	}
+	judge(state, &sight, resource, arena, &judgement);
 	*ret_note =
 		judgement.note ? judgement.note : inbound(state, &sight, resource->locator, arena);
 	return judgement.work;
@@ -312,6 +320,27 @@ static int worktree_remove(
 	return r < 0 ? r : moved > 0 || r > 0;
 }
 
+static int worktree_salvage_work(void *context, const struct resource *resource,
+	struct effort *effort, struct arena *arena, struct salvage *ret_salvage,
+	struct error *error)
+{
+	struct worktree_state *state = context;
+	struct sight sight CLEANUP(sight_done) = { .root_dir = -EBADF, .tree = -EBADF };
+	struct worktree_judgement judgement;
+
+	if (resource->kind != KIND_WORKTREE)
+		return 0; /* a branch is kept with its tree */
+	look(state, resource, arena, &sight);
+	if (sight.contradicts)
+		return refuse(resource, ESTALE, sight.note, error);
+	if (sight.present == TRI_UNKNOWN)
+		return refuse(resource, EIO, sight.note ? sight.note : "it is unseen", error);
+	judge(state, &sight, resource, arena, &judgement);
+	worktree_gits_done(&state->gits);
+	return worktree_salvage(
+		&sight, &judgement, resource, state->settings, effort, arena, ret_salvage, error);
+}
+
 struct purge {
 	const char *root;
 	const struct resource *resource;
@@ -352,6 +381,7 @@ static int worktree_purge(
 }
 
 static const struct backend_effects worktree_effects = {
+	.salvage = worktree_salvage_work,
 	.remove = worktree_remove,
 	.purge = worktree_purge,
 };

@@ -1,0 +1,592 @@
+#include "worktree_salvage_plan.h"
+
+#include "base/clock.h"
+#include "os/dir.h"
+#include "worktree_crossing.h"
+#include "worktree_salvage_index.h"
+#include "worktree_stream.h"
+#include "worktree_walk.h"
+
+#include <inttypes.h>
+#include <limits.h>
+#include <sys/stat.h>
+
+/* How a directory is looked at. */
+struct manner {
+	bool ignored; /* only what is tracked counts, and repositories within */
+	bool apart;   /* everything counts, and no commit can hold it */
+};
+
+struct planner {
+	struct salvage_plan *plan;
+	int tree; /* borrowed */
+	const struct salvage_scope *scope;
+	struct ignore ignore;
+	struct text path;
+	git_treebuilder *names; /* for asking whether a tree can have a name */
+	struct error *error;
+};
+
+static void planner_done(struct planner *planner)
+{
+	ignore_done(&planner->ignore);
+	text_done(&planner->path);
+	git_treebuilder_free(planner->names);
+}
+
+static int plan_fail(struct planner *planner, int code, const char *why)
+{
+	char *shown CLEANUP(mem_done) = text_escape(*planner->path.data ? planner->path.data : ".");
+
+	return error_say(planner->error, code, "%.300s: %s", shown, why);
+}
+
+static void plan_apart(struct planner *planner, const char *what)
+{
+	char *shown CLEANUP(mem_done) = text_escape(planner->path.data);
+
+	if (!planner->plan->apart)
+		planner->plan->apart = arena_printf(&planner->plan->arena, "%s: %s", shown, what);
+}
+
+/* 0: what is mounted there has its content elsewhere, so that nothing of it is to be kept. */
+static int plan_crossing(struct planner *planner)
+{
+	const struct crossing_tree tree = {
+		.view = planner->scope->mounts,
+		.tree = planner->tree,
+		.path = planner->scope->path,
+	};
+	const char *note = NULL;
+
+	if (worktree_crossing(&tree, planner->path.data, &planner->plan->arena, &note) ==
+		CROSSING_ELSEWHERE)
+		return 0;
+	return plan_fail(planner, EXDEV, note);
+}
+
+static size_t path_enter(struct planner *planner, const char *name)
+{
+	size_t length = planner->path.length;
+
+	text_add(&planner->path, length ? "/" : "");
+	text_add(&planner->path, name);
+	return length;
+}
+
+static void path_leave(struct planner *planner, size_t length)
+{
+	planner->path.length = length;
+	planner->path.data[length] = 0;
+}
+
+struct salvage_node *salvage_node_add(
+	struct arena *arena, struct salvage_node *parent, const char *name, git_filemode_t mode)
+{
+	struct salvage_node *node = arena_new(arena, sizeof(*node));
+
+	node->name = arena_dup(arena, name);
+	node->mode = mode;
+	node->next = parent->first;
+	parent->first = node;
+	return node;
+}
+
+static int node_compare(const void *a, const void *b)
+{
+	const struct salvage_node *const *left = a, *const *right = b;
+
+	return strcmp((*left)->name, (*right)->name);
+}
+
+void salvage_node_sort(struct arena *arena, struct salvage_node *node)
+{
+	size_t count = 0, kept = 0;
+
+	for (const struct salvage_node *at = node->first; at; at = at->next)
+		count++;
+	if (count == 0 || count == node->count)
+		return;
+	node->sorted = arena_new(arena, count * sizeof(struct salvage_node *));
+	count = 0;
+	for (struct salvage_node *at = node->first; at; at = at->next)
+		node->sorted[count++] = at;
+	qsort(node->sorted, count, sizeof(struct salvage_node *), node_compare);
+	/* An index may name a file and a directory alike; a tree may not. */
+	for (size_t i = 0; i < count; i++)
+		if (i == 0 || !text_equal(node->sorted[i]->name, node->sorted[kept - 1]->name))
+			node->sorted[kept++] = node->sorted[i];
+	node->count = kept;
+}
+
+struct salvage_node *salvage_node_find(const struct salvage_node *node, const char *name)
+{
+	size_t low = 0, high = node->count;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+		int order = strcmp(node->sorted[middle]->name, name);
+
+		if (order == 0)
+			return node->sorted[middle];
+		if (order < 0)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return NULL;
+}
+
+/* A symlink of that name would be refused when the commit is checked out (git's verify_path()). */
+static bool link_refused(const char *name)
+{
+	return strncasecmp(name, ".gitmodules", strlen(".gitmodules")) == 0 ||
+	       strncasecmp(name, "gitmod~", strlen("gitmod~")) == 0 ||
+	       strncasecmp(name, "gi7eba~", strlen("gi7eba~")) == 0;
+}
+
+/* ".git" in all the spellings that git refuses, asked of the library. */
+static bool name_refused(struct planner *planner, const char *name, bool is_link)
+{
+	static const git_oid some = { .id = { 1 } }; /* not that of nothing: it is refused */
+	bool refused;
+
+	if (is_link && link_refused(name))
+		return true;
+	if (!planner->names)
+		return false;
+	refused =
+		git_treebuilder_insert(NULL, planner->names, name, &some, GIT_FILEMODE_COMMIT) < 0;
+	(void)git_treebuilder_clear(planner->names);
+	return refused;
+}
+
+/* Counts what was found, within the caps. */
+static int plan_count(struct planner *planner, struct salvage_node *node)
+{
+	const struct salvage_scope *scope = planner->scope;
+	struct salvage_plan *plan = planner->plan;
+	char *why CLEANUP(mem_done) = NULL;
+
+	node->stored = scope->odb &&
+		       git_odb_exists_ext(scope->odb, &node->id, GIT_ODB_LOOKUP_NO_REFRESH) == 1;
+	plan->bytes += node->size;
+	if (!node->stored) {
+		plan->new_bytes += node->size;
+		plan->new_files++;
+	}
+	if (plan->new_bytes <= scope->total_max)
+		return 0;
+	why = mem_printf("with this file it is more than is salvaged of one tree (%" PRId64
+			 " bytes)",
+		scope->total_max);
+	return plan_fail(planner, EFBIG, why);
+}
+
+static int plan_size(struct planner *planner, int64_t size)
+{
+	char *why CLEANUP(mem_done) = NULL;
+
+	if (size <= planner->scope->file_max)
+		return 0;
+	why = mem_printf("%" PRId64 " bytes, more than is salvaged of one file (%" PRId64 ")", size,
+		planner->scope->file_max);
+	return plan_fail(planner, EFBIG, why);
+}
+
+static int plan_read(struct planner *planner, int file, struct salvage_node *node)
+{
+	struct error unsaid = { 0 };
+	int r = salvage_hash_file(planner->scope->hash, file, node->size,
+		planner->scope->deadline_ms, &node->id, &unsaid);
+
+	return r < 0 ? plan_fail(planner, -r, unsaid.text) : plan_count(planner, node);
+}
+
+static int plan_file(struct planner *planner, int dir, const char *name,
+	struct salvage_node *parent, const struct manner *manner)
+{
+	struct salvage_node *node;
+	struct stat stat;
+	int file CLEANUP(fd_done) = open_unnoticed(dir, name, O_RDONLY | O_NONBLOCK, NULL);
+	int r;
+
+	if (file == -ENOENT)
+		return 0;
+	if (file == -EXDEV)
+		return plan_crossing(planner);
+	if (file < 0)
+		return plan_fail(planner, -file, strerror(-file));
+	if (fstat(file, &stat) < 0 || !S_ISREG(stat.st_mode))
+		return plan_fail(planner, EBUSY, "it changes while it is read");
+	r = plan_size(planner, stat.st_size);
+	if (r < 0)
+		return r;
+	node = salvage_node_add(&planner->plan->arena, parent, name,
+		stat.st_mode & S_IXUSR ? GIT_FILEMODE_BLOB_EXECUTABLE : GIT_FILEMODE_BLOB);
+	node->permissions = stat.st_mode & ALLPERMS;
+	node->size = stat.st_size;
+	node->apart = manner->apart || name_refused(planner, name, false);
+	if (node->apart && !manner->apart)
+		plan_apart(planner, "a name that git refuses");
+	return plan_read(planner, file, node);
+}
+
+static int plan_link(struct planner *planner, int dir, const char *name,
+	struct salvage_node *parent, const struct manner *manner)
+{
+	char target[PATH_MAX];
+	ssize_t length = readlinkat(dir, name, target, sizeof(target));
+	struct salvage_node *node;
+
+	if (length < 0)
+		return errno == ENOENT ? 0 : plan_fail(planner, errno, strerror(errno));
+	node = salvage_node_add(&planner->plan->arena, parent, name, GIT_FILEMODE_LINK);
+	node->permissions = S_IRWXU | S_IRWXG | S_IRWXO;
+	node->size = length;
+	node->apart = manner->apart || name_refused(planner, name, true);
+	if (node->apart && !manner->apart)
+		plan_apart(planner, "a link with a name that git refuses");
+	if (git_odb_hash(&node->id, target, (size_t)length, GIT_OBJECT_BLOB) < 0)
+		return plan_fail(planner, EIO, "it cannot be hashed");
+	return plan_count(planner, node);
+}
+
+static bool tracked(struct planner *planner, const char *directory, const char *name)
+{
+	const struct salvage_scope *scope = planner->scope;
+
+	return (scope->head && candidates_track(scope->head, directory, name)) ||
+	       (scope->index && salvage_index_has(scope->index, planner->path.data));
+}
+
+static int plan_leaf(struct planner *planner, int dir, const char *directory, const char *name,
+	unsigned type, struct salvage_node *parent, const struct manner *manner)
+{
+	size_t length = path_enter(planner, name);
+	bool wanted =
+		manner->apart || tracked(planner, directory, name) ||
+		!(manner->ignored || ignore_matches(&planner->ignore, planner->path.data, false));
+	int r = 0;
+
+	if (wanted)
+		r = type == DT_LNK ? plan_link(planner, dir, name, parent, manner)
+				   : plan_file(planner, dir, name, parent, manner);
+	path_leave(planner, length);
+	return r;
+}
+
+static int plan_directory(struct planner *planner, int dir, struct salvage_node *node,
+	const struct manner *manner, unsigned depth);
+
+static bool has_entry(int dir, const char *name)
+{
+	struct stat stat;
+
+	return fstatat(dir, name, &stat, AT_SYMLINK_NOFOLLOW) == 0 || errno != ENOENT;
+}
+
+static bool is_empty(int dir)
+{
+	DIR *stream CLEANUP(stream_done) = stream_open(dir);
+
+	return stream && !stream_next(stream) && errno == 0;
+}
+
+/* What git records for a submodule: -1: it is none. */
+static bool submodule_recorded(
+	struct planner *planner, const char *directory, const char *name, git_oid *ret_commit)
+{
+	const struct salvage_scope *scope = planner->scope;
+
+	if (scope->index && salvage_index_submodule(scope->index, planner->path.data, ret_commit))
+		return true;
+	return scope->head &&
+	       candidates_mode(scope->head, directory, name) == GIT_FILEMODE_COMMIT &&
+	       candidates_id(scope->head, directory, name, ret_commit->id);
+}
+
+/* A submodule stays the commit it is at; what it holds goes along when that is saved nowhere. */
+static int plan_submodule(
+	struct planner *planner, int dir, struct salvage_node *node, struct manner *manner)
+{
+	const struct salvage_scope *scope = planner->scope;
+	git_oid commit;
+	int r = 0;
+
+	node->mode = GIT_FILEMODE_COMMIT;
+	node->kept = node->stored = true;
+	if (is_empty(dir))
+		return 1;
+	if (scope->submodule)
+		r = scope->submodule(
+			scope->context, dir, planner->path.data, &commit, planner->error);
+	if (r > 0)
+		node->id = commit;
+	if (r != 0)
+		return r;
+	manner->apart = true;
+	plan_apart(planner, "a submodule with work of its own");
+	return 0;
+}
+
+/* Why a directory that is no submodule cannot be in a commit; NULL: it can. */
+static const char *not_in_commit(struct planner *planner, int dir, const char *name, bool ignored)
+{
+	if (has_entry(dir, ".git"))
+		return "a repository within the tree";
+	if (name_refused(planner, name, false))
+		return "a name that git refuses";
+	/* Where nothing is ignored each of its files is kept by itself. */
+	return ignored && worktree_hides_bare(dir) ? "a bare repository within the tree" : NULL;
+}
+
+/* How to go on in a directory that was entered: 1: not at all. */
+static int plan_manner(struct planner *planner, int dir, const char *directory,
+	struct salvage_node *node, struct manner *manner)
+{
+	const char *why;
+
+	if (manner->apart)
+		return 0;
+	if (submodule_recorded(planner, directory, node->name, &node->id))
+		return plan_submodule(planner, dir, node, manner);
+	manner->ignored =
+		manner->ignored || ignore_matches(&planner->ignore, planner->path.data, true);
+	why = not_in_commit(planner, dir, node->name, manner->ignored);
+	if (why) {
+		manner->apart = node->apart = true;
+		plan_apart(planner, why);
+	}
+	return 0;
+}
+
+/* Enters one directory below; planner->path is that directory's. */
+static int plan_below(struct planner *planner, int dir, const char *directory, const char *name,
+	struct salvage_node *parent, struct manner manner, unsigned depth)
+{
+	struct salvage_node *node;
+	struct stat stat;
+	int below CLEANUP(fd_done) = open_unnoticed(dir, name, O_RDONLY | O_DIRECTORY, NULL);
+	int r;
+
+	if (below == -ENOENT)
+		return 0;
+	if (below == -EXDEV)
+		return manner.ignored || (!manner.apart && ignore_matches(&planner->ignore,
+								   planner->path.data, true))
+			       ? 0
+			       : plan_crossing(planner);
+	if (below < 0 || fstat(below, &stat) < 0)
+		return plan_fail(
+			planner, below < 0 ? -below : errno, strerror(below < 0 ? -below : errno));
+	if (depth == SALVAGE_DEPTH_MAX)
+		return plan_fail(planner, EFBIG, "deeper than is salvaged");
+	node = salvage_node_add(&planner->plan->arena, parent, name, GIT_FILEMODE_TREE);
+	node->permissions = stat.st_mode & ALLPERMS;
+	node->apart = manner.apart;
+	r = plan_manner(planner, below, directory, node, &manner);
+	if (r == 0)
+		r = plan_directory(planner, below, node, &manner, depth + 1);
+	/* Nothing of an ignored directory counts: it is as if it were not there. */
+	if (r >= 0 && manner.ignored && !manner.apart && !node->first &&
+		node->mode == GIT_FILEMODE_TREE)
+		parent->first = node->next;
+	return r < 0 ? r : 0;
+}
+
+static bool top_wanted(struct planner *planner, const char *name)
+{
+	const struct salvage_scope *scope = planner->scope;
+
+	if (planner->path.length > 0)
+		return true;
+	if (scope->wants)
+		return scope->wants(scope->context, name);
+	return scope->whole || scope->own || !text_equal(name, ".git");
+}
+
+struct names {
+	char **list;
+	size_t count;
+};
+
+static void names_done(struct names *names)
+{
+	for (size_t i = 0; i < names->count; i++)
+		free(names->list[i]);
+	free(names->list);
+}
+
+static void names_add(struct names *names, const char *name)
+{
+	if ((names->count & (names->count + 1)) == 0)
+		names->list = mem_grow(names->list, names->count * 2 + 2, sizeof(*names->list));
+	names->list[names->count++] = mem_dup(name);
+}
+
+static unsigned type_of(int dir, const struct dirent *entry)
+{
+	struct stat stat;
+
+	if (entry->d_type != DT_UNKNOWN)
+		return entry->d_type;
+	if (fstatat(dir, entry->d_name, &stat, AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT) < 0)
+		return DT_UNKNOWN;
+	return IFTODT(stat.st_mode);
+}
+
+/* One entry; what is no file, link or directory (a socket, a fifo, a device) has no content. */
+static int plan_entry(struct planner *planner, int dir, const char *directory,
+	const struct dirent *entry, struct salvage_node *node, const struct manner *manner,
+	struct names *directories)
+{
+	unsigned type = type_of(dir, entry);
+
+	if (++planner->plan->entries > SALVAGE_ENTRIES_MAX)
+		return plan_fail(planner, EFBIG, "more entries than are salvaged of one tree");
+	if (deadline_left_ms(planner->scope->deadline_ms) == 0)
+		return plan_fail(planner, ETIME, "the time is up");
+	if (!top_wanted(planner, entry->d_name))
+		return 0;
+	if (type == DT_DIR)
+		names_add(directories, entry->d_name);
+	else if (type == DT_REG || type == DT_LNK)
+		return plan_leaf(planner, dir, directory, entry->d_name, type, node, manner);
+	return 0;
+}
+
+static int read_entries(struct planner *planner, int dir, const char *directory,
+	struct salvage_node *node, const struct manner *manner, struct names *directories)
+{
+	DIR *stream CLEANUP(stream_done) = stream_open(dir);
+	const struct dirent *entry = NULL;
+	int r = 0;
+
+	while (stream && r >= 0 && (entry = stream_next(stream)))
+		r = plan_entry(planner, dir, directory, entry, node, manner, directories);
+	if (r >= 0 && !entry && errno)
+		return plan_fail(planner, errno, strerror(errno));
+	return r;
+}
+
+static bool own_repository(const struct planner *planner, const char *name)
+{
+	return planner->scope->own && planner->path.length == 0 && text_equal(name, ".git");
+}
+
+/* Recursion is bounded by SALVAGE_DEPTH_MAX. */
+static int plan_directory(struct planner *planner, int dir, struct salvage_node *node,
+	const struct manner *manner, unsigned depth)
+{
+	struct names directories CLEANUP(names_done) = { 0 };
+	char *directory CLEANUP(mem_done) = mem_dup(planner->path.data);
+	size_t rules = planner->ignore.count;
+	int r;
+
+	if (!manner->ignored && !manner->apart)
+		worktree_ignore_read(&planner->ignore, dir, directory);
+	r = read_entries(planner, dir, directory, node, manner, &directories);
+	for (size_t i = 0; i < directories.count && r >= 0; i++) {
+		struct manner below = *manner;
+		size_t length;
+
+		below.apart |= own_repository(planner, directories.list[i]);
+		length = path_enter(planner, directories.list[i]);
+		r = plan_below(planner, dir, directory, directories.list[i], node, below, depth);
+		path_leave(planner, length);
+	}
+	ignore_cut(&planner->ignore, rules);
+	salvage_node_sort(&planner->plan->arena, node);
+	if (r >= 0 && planner->scope->index && !manner->apart)
+		r = salvage_index_keep(
+			planner->scope, &planner->plan->arena, node, directory, planner->error);
+	return r;
+}
+
+int salvage_plan_tree(
+	struct salvage_plan *plan, int tree, const struct salvage_scope *scope, struct error *error)
+{
+	struct planner planner CLEANUP(planner_done) = {
+		.plan = plan,
+		.tree = tree,
+		.scope = scope,
+		.error = error,
+	};
+	const struct manner manner = { .apart = scope->whole };
+
+	text_add(&planner.path, "");
+	if (scope->repository && git_treebuilder_new(&planner.names, scope->repository, NULL) < 0)
+		return salvage_git_error(error, "prepare", "a tree");
+	plan->root = arena_new(&plan->arena, sizeof(*plan->root));
+	plan->root->name = "";
+	plan->root->mode = GIT_FILEMODE_TREE;
+	return plan_directory(&planner, tree, plan->root, &manner, 0);
+}
+
+void salvage_plan_done(struct salvage_plan *plan)
+{
+	arena_done(&plan->arena);
+	*plan = (struct salvage_plan){ 0 };
+}
+
+static bool node_same(const struct salvage_node *a, const struct salvage_node *b)
+{
+	if (a->mode != b->mode || a->apart != b->apart || a->count != b->count)
+		return false;
+	return (a->mode == GIT_FILEMODE_TREE && !a->kept) || git_oid_equal(&a->id, &b->id);
+}
+
+/* Recursion is bounded by the depth of a plan. */
+static int nodes_same(const struct salvage_node *a, const struct salvage_node *b, struct text *path,
+	struct error *error)
+{
+	size_t length = path->length;
+	int r = 0;
+
+	text_add(path, length ? "/" : "");
+	text_add(path, a->name);
+	if (!node_same(a, b) || !text_equal(a->name, b->name)) {
+		char *shown CLEANUP(mem_done) = text_escape(path->data);
+
+		return error_say(error, EBUSY, "%.300s: it changed while it was salvaged",
+			*shown ? shown : "the tree");
+	}
+	for (size_t i = 0; i < a->count && r >= 0; i++)
+		r = nodes_same(a->sorted[i], b->sorted[i], path, error);
+	path->length = length;
+	path->data[length] = 0;
+	return r;
+}
+
+int salvage_plan_same(
+	const struct salvage_plan *a, const struct salvage_plan *b, struct error *error)
+{
+	struct text path CLEANUP(text_done) = { 0 };
+
+	return nodes_same(a->root, b->root, &path, error);
+}
+
+const struct salvage_node *salvage_node_below(const struct salvage_node *node, const char *path)
+{
+	char *copy CLEANUP(mem_done) = mem_dup(path);
+	char *rest = NULL;
+
+	for (char *name = strtok_r(copy, "/", &rest); name && node;
+		name = strtok_r(NULL, "/", &rest))
+		node = salvage_node_find(node, name);
+	return node;
+}
+
+/* Recursion is bounded by the depth of a plan. */
+bool salvage_node_is_unmade(const struct salvage_node *node)
+{
+	if (node->kept)
+		return node->count == 0;
+	if (node->count == 0)
+		return false;
+	for (size_t i = 0; i < node->count; i++)
+		if (!salvage_node_is_unmade(node->sorted[i]))
+			return false;
+	return true;
+}
