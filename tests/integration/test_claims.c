@@ -24,7 +24,7 @@
 #include <sys/wait.h>
 #include <time.h>
 
-enum { WORDS_MAX = 16, FAILED_TO_END = 200, POINTS_MAX = 1000 };
+enum { WORDS_MAX = 16, FAILED_TO_END = 200, HALTS_MAX = 1000 };
 
 /* ---- halting ---- */
 
@@ -96,7 +96,8 @@ struct world {
 	char run[16];   /* the one that is being taken apart */
 	bool registered;
 	pid_t worker;
-	int code; /* what the last verb of a change answered */
+	int code;     /* what the last verb of a change answered */
+	bool unknown; /* a pin said that there is no such run */
 };
 
 /* Runs `sbx-reap WORDS` in a child and gives its exit code. */
@@ -384,6 +385,7 @@ static void nothing(struct world *world)
 static void pin(struct world *world)
 {
 	world->code = verb(world, "pin %s", world->run);
+	world->unknown = strstr(said(world), "no such run is known") != NULL;
 }
 
 static void keep_by_hand(struct world *world)
@@ -658,12 +660,95 @@ static void another_thing_at_a_path_stays(void **state)
 	}
 }
 
+enum meeting { PIN_MEANWHILE, PIN_AFTER_DEATH };
+
+/* Halts the pass for the nth time. False: it ends before that. */
+static bool pass_reach_halt(struct pass *pass, unsigned n)
+{
+	for (unsigned i = 1; pass_halts(pass); pass_answer(pass, GATE_GO))
+		if (i++ == n)
+			return true;
+	return false;
+}
+
+/* What the pin answered must be so when the next pass has ended. */
+static void pin_check(struct world *world, unsigned n, enum meeting meeting, unsigned *ret_refused)
+{
+	bool gone = world->code == 1 || world->unknown;
+	const char *how = meeting == PIN_MEANWHILE ? "halted" : "killed";
+
+	if (world->code != 0 && world->code != 1)
+		fail_msg("halt %u, %s: pin answers %d: %s", n, how, world->code, said(world));
+	*ret_refused += world->code == 1;
+	assert_int_equal(verb(world, "--json --run %s", world->run), 0);
+	if (gone ? !run_is_gone(world) : !run_is_whole(world))
+		fail_msg("halt %u, %s: pin answered %d, and the run is not %s: %s", n, how,
+			world->code, gone ? "gone" : "whole", said(world));
+}
+
+static void pin_at(struct world *world, unsigned n, enum meeting meeting, unsigned *ret_refused)
+{
+	struct pass pass;
+
+	run_make(world, true);
+	pass = pass_start(world, true);
+	if (!pass_reach_halt(&pass, n))
+		fail_msg("there is no halt %u", n);
+	if (meeting == PIN_MEANWHILE)
+		pin(world);
+	pass_answer(&pass, meeting == PIN_MEANWHILE ? GATE_GO : GATE_DIE);
+	(void)pass_end(&pass);
+	if (meeting == PIN_AFTER_DEATH)
+		pin(world);
+	pin_check(world, n, meeting, ret_refused);
+	run_clear(world);
+}
+
+/* What each halt of an undisturbed pass is: clock or call. The number of them. */
+static unsigned halts_list(struct world *world, enum gate_kind kinds[HALTS_MAX])
+{
+	struct pass pass;
+	unsigned count = 0;
+
+	run_make(world, true);
+	for (pass = pass_start(world, true); pass_halts(&pass); pass_answer(&pass, GATE_GO)) {
+		assert_true(count < HALTS_MAX);
+		kinds[count++] = pass.kind;
+	}
+	assert_int_equal(pass_end(&pass), 0);
+	run_clear(world);
+	return count;
+}
+
+/*
+ * In the middle of a transaction of the pass a pin would only wait for its end, so meanwhile it comes
+ * where the clock is read. Every second death will do: test-killed.sh dies everywhere.
+ */
+static void a_pin_in_any_phase_of_a_pass_keeps_whole_or_is_refused(void **state)
+{
+	struct world *world = *state;
+	enum gate_kind kinds[HALTS_MAX];
+	unsigned count = halts_list(world, kinds), kept = 0, refused = 0, deaths_refused = 0;
+
+	for (unsigned n = 1; n <= count; n++) {
+		if (kinds[n - 1] == GATE_CLOCK)
+			pin_at(world, n, PIN_MEANWHILE, &refused);
+		if (n % 2)
+			pin_at(world, n, PIN_AFTER_DEATH, &deaths_refused);
+		kept += kinds[n - 1] == GATE_CLOCK;
+	}
+	print_message("# %u halts; too late at %u of %u, and after %u deaths\n", count, refused,
+		kept, deaths_refused);
+	assert_true(refused > 3 && refused < kept - 3 && deaths_refused > 3);
+}
+
 /* With an argument only the changes whose text holds it are tried. */
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(what_changes_under_a_claim_is_not_removed),
 		cmocka_unit_test(another_thing_at_a_path_stays),
+		cmocka_unit_test(a_pin_in_any_phase_of_a_pass_keeps_whole_or_is_refused),
 	};
 
 	only = argc > 1 ? argv[1] : NULL;
