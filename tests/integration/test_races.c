@@ -40,7 +40,7 @@ struct worker {
 	uint64_t random;
 	int64_t deadline_ms;
 	int log;
-	char said[4096]; /* by the last call, on stderr */
+	char said[4096]; /* by the last call: what it said first */
 };
 
 /* What its owner knows of a run. */
@@ -93,7 +93,7 @@ static void program_child(struct worker *worker, char *words, int said)
 	argv[argc++] = (char[]){ "--config" };
 	argv[argc++] = worker->config;
 	(void)dup2(null, STDIN_FILENO);
-	(void)dup2(null, STDOUT_FILENO);
+	(void)dup2(said, STDOUT_FILENO);
 	(void)dup2(said, STDERR_FILENO);
 	(void)prctl(PR_SET_PDEATHSIG, SIGKILL);
 	(void)execv(argv[0], argv);
@@ -104,9 +104,15 @@ static void hear(struct worker *worker, int said)
 {
 	size_t length = 0;
 	ssize_t got;
+	char rest[4096];
 
-	while ((got = read(said, worker->said + length, sizeof(worker->said) - 1 - length)) > 0)
-		length += (size_t)got;
+	while ((got = read(said, rest, sizeof(rest))) > 0) {
+		size_t room = sizeof(worker->said) - 1 - length;
+		size_t taken = (size_t)got < room ? (size_t)got : room;
+
+		memcpy(worker->said + length, rest, taken);
+		length += taken;
+	}
 	worker->said[length] = 0;
 }
 
@@ -219,6 +225,11 @@ static void do_pin(struct worker *worker, struct owned *run)
 {
 	int code = call(worker, run->finished ? "01" : "0", "pin %s", run->name);
 
+	if (code == 0 && strstr(worker->said, "no such run is known")) {
+		if (!run->finished || !is_gone(worker, run))
+			violated(worker, run, "is not known to a pin");
+		return; /* that came too late, and says so */
+	}
 	if (code == 0 && run->doomed && !run->keep)
 		violated(worker, run, "was being taken apart, and then could be pinned");
 	run->pinned |= code == 0;
