@@ -71,7 +71,7 @@ $(LIBRARY): $(OBJECTS)
 $(BUILD)/tests/%.o: ALL_CFLAGS += -Itests/support
 
 # Pure: nm -u shows nothing but assert (scripts/lint-symbols), also no stack protector's helper.
-$(BUILD)/reaper/policy.o: ALL_CFLAGS += -fno-stack-protector
+$(BUILD)/reaper/policy.o $(BUILD)/reaper/policy_limit.o: ALL_CFLAGS += -fno-stack-protector
 
 $(BUILD)/%.o: %.c
 	@mkdir -p $(@D)

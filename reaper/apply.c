@@ -192,6 +192,7 @@ static int look_again(struct teardown *teardown, const struct run *planned, stru
 		return r;
 	teardown->run = inventory_run(&teardown->seen, planned->id);
 	teardown->run->facts.work = planned->facts.work;
+	teardown->run->facts.pressed = planned->decision.reason == REASON_PRESSURE;
 	teardown->run->decision = policy_decide(&(struct question){
 		.facts = &teardown->run->facts,
 		.host = &teardown->seen.host,

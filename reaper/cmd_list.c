@@ -21,6 +21,8 @@ static int list_plan(const struct options *options, const struct session *sessio
 		.size = options->size ? SIZE_MEASURE : SIZE_SKIP,
 	};
 	const struct plan_wish wish = {
+		.world = &session->world,
+		.confirmed = options->yes,
 		.only = &options->runs,
 		.max_runs = options->max >= 0 ? options->max : session->settings.limits.max_runs,
 	};
@@ -63,6 +65,7 @@ enum exit_code cmd_list(const struct options *options)
 	report_missing(&inventory, &options->runs, stderr);
 	report = (struct report){
 		.kind = REPORT_PLAN,
+		.settings = &session.settings,
 		.inventory = &inventory,
 		.pass = pass_id(pass, inventory.now_s),
 		.took_ms = clock_boot_ms() - start_ms,

@@ -2,6 +2,7 @@
  * The default verb: one pass. A dry run is another command: it ends where the plan is made.
  */
 #include "base/clock.h"
+#include "base/timespan.h"
 #include "complain.h"
 #include "inventory.h"
 #include "notice.h"
@@ -10,6 +11,7 @@
 #include "os/signals.h"
 #include "pass.h"
 #include "pass_id.h"
+#include "state/brake.h"
 #include "verbs.h"
 
 #include <errno.h>
@@ -43,6 +45,11 @@ static int take_lock(struct reaping *reaping, struct error *error)
 	return reaping->lock < 0 ? reaping->lock : 0;
 }
 
+static bool will_ask(const struct options *options)
+{
+	return !options->yes && (isatty(STDIN_FILENO) || isatty(STDERR_FILENO));
+}
+
 static int make_plan(struct reaping *reaping, struct error *error)
 {
 	const struct options *options = reaping->options;
@@ -51,6 +58,8 @@ static int make_plan(struct reaping *reaping, struct error *error)
 		.size = options->size ? SIZE_MEASURE : SIZE_SKIP,
 	};
 	const struct plan_wish wish = {
+		.world = &reaping->session.world,
+		.confirmed = options->yes || will_ask(options),
 		.only = &options->runs,
 		.max_runs = options->max >= 0 ? options->max
 					      : reaping->session.settings.limits.max_runs,
@@ -66,6 +75,7 @@ static struct report report_of(const struct reaping *reaping, enum report_kind k
 {
 	return (struct report){
 		.kind = kind,
+		.settings = &reaping->session.settings,
 		.inventory = &reaping->inventory,
 		.pass = reaping->pass,
 		.took_ms = clock_boot_ms() - reaping->start_ms,
@@ -96,9 +106,7 @@ static bool confirmed(const struct reaping *reaping)
 	struct report report = report_of(reaping, REPORT_PLAN);
 	bool yes;
 
-	if (reaping->options->yes || reaping->plan.count == 0)
-		return true;
-	if (!isatty(STDIN_FILENO) && !isatty(STDERR_FILENO))
+	if (reaping->plan.count == 0 || !will_ask(reaping->options))
 		return true;
 	report_table(&report, stderr);
 	(void)fprintf(stderr, "Go on with %zu runs? [y/N] ", reaping->plan.count);
@@ -131,15 +139,31 @@ static void salvage_stays(void *context, const struct salvage *salvage, const st
 	reaping->salvages_left++;
 }
 
+/* Said once, when it trips; the report says it in each pass. */
+static void alert_of_brake(const struct reaping *reaping, int64_t tripped_before_s)
+{
+	const struct brake *brake = &reaping->inventory.brake;
+	char until[TIMESPAN_TEXT];
+
+	if (brake->state == BRAKE_HOLDS && !tripped_before_s)
+		alert("brake: %zu of %zu runs fell due at once, so none of them goes before %s; "
+		      "see 'sbx-reap list', and 'sbx-reap hold' if they must not go",
+			brake->due, brake->proven, moment_format(until, brake->until_s));
+}
+
 static int act(struct reaping *reaping, struct error *error)
 {
 	int64_t budget_ms = reaping->options->time_budget_ms >= 0
 				    ? reaping->options->time_budget_ms
 				    : reaping->session.settings.limits.time_budget_ms;
-	int r = pass_open(&reaping->session, reaping->pass, &reaping->inventory, error);
+	int64_t tripped_before_s = 0;
+	int r = brake_get(reaping->session.store, &tripped_before_s, error);
 
+	if (r >= 0)
+		r = pass_open(&reaping->session, reaping->pass, &reaping->inventory, error);
 	if (r < 0)
 		return r;
+	alert_of_brake(reaping, tripped_before_s);
 	r = pass_apply(&reaping->session, reaping->pass, reaping->start_ms + budget_ms,
 		&reaping->plan, &reaping->inventory, error);
 	return r < 0 ? r

@@ -8,7 +8,9 @@
 #include "complain.h"
 #include "inventory.h"
 #include "notice.h"
+#include "plan.h"
 #include "policy.h"
+#include "policy_limit.h"
 #include "report.h"
 #include "salvage_text.h"
 #include "session.h"
@@ -38,6 +40,23 @@ static struct question question_of(const struct look *look)
 		.host = &look->inventory.host,
 		.settings = &look->session.settings.policy,
 		.now_s = look->inventory.now_s,
+	};
+}
+
+/* By rules 1 to 8, whatever a hold, a full disk or the brake makes of it. */
+static struct decision own_decision(const struct look *look)
+{
+	const struct question question = question_of(look);
+
+	return policy_decide(&question);
+}
+
+static struct report report_of(const struct look *look)
+{
+	return (struct report){
+		.kind = REPORT_PLAN,
+		.settings = &look->session.settings,
+		.inventory = &look->inventory,
 	};
 }
 
@@ -144,11 +163,11 @@ static void print_resources(const struct look *look)
 static void print_rules(const struct look *look)
 {
 	const struct question question = question_of(look);
-	const struct decision *decided = &look->run->decision;
-	struct decision decision = *decided;
+	const struct decision own = own_decision(look), *decided = &own;
+	struct decision decision = own;
 
 	(void)puts("rules in turn, the first that holds decides");
-	for (unsigned rule = 1; rule <= decided->rule; rule++) {
+	for (unsigned rule = 1; rule <= own.rule; rule++) {
 		bool holds = policy_rule(rule, &question, &decision);
 
 		(void)printf("  %u %-4s%s", rule, holds ? "yes" : "no", policy_rule_name(rule));
@@ -160,6 +179,11 @@ static void print_rules(const struct look *look)
 	if (decision.reason != decided->reason) /* what is unsaved is asked last */
 		(void)printf("  but its work is %s: %s, %s\n", work_name(look->run->facts.work),
 			verdict_name(decided->verdict), reason_name(decided->reason));
+	decided = &look->run->decision;
+	if (decided->rule > POLICY_RULES)
+		(void)printf("  %-2u yes %s: %s, %s\n", decided->rule,
+			policy_rule_name(decided->rule), verdict_name(decided->verdict),
+			reason_name(decided->reason));
 }
 
 static void print_sources(const struct look *look)
@@ -225,6 +249,7 @@ static int print_salvages(const struct look *look, struct error *error)
 
 static int why_text(const struct look *look, struct error *error)
 {
+	const struct report report = report_of(look);
 	bool begun = false;
 	int r;
 
@@ -232,6 +257,7 @@ static int why_text(const struct look *look, struct error *error)
 	print_pin(look);
 	print_resources(look);
 	print_rules(look);
+	report_limits(&report, stdout);
 	print_sources(look);
 	r = print_salvages(look, error);
 	return r < 0 ? r : each_history(look, print_history, &begun, error);
@@ -266,22 +292,30 @@ static void json_facts(struct json_out *json, const struct facts *facts)
 	json_object_end(json);
 }
 
+static void json_rule(struct json_out *json, unsigned rule, bool holds, const char *reason)
+{
+	json_object(json, NULL);
+	json_int(json, "rule", rule);
+	json_text(json, "asks", policy_rule_name(rule));
+	json_bool(json, "holds", holds);
+	json_text(json, "reason", reason);
+	json_object_end(json);
+}
+
 static void json_rules(struct json_out *json, const struct look *look)
 {
 	const struct question question = question_of(look);
+	const struct decision own = own_decision(look), *decided = &look->run->decision;
 	struct decision decision;
 
 	json_array(json, "rules");
-	for (unsigned rule = 1; rule <= look->run->decision.rule; rule++) {
+	for (unsigned rule = 1; rule <= own.rule; rule++) {
 		bool holds = policy_rule(rule, &question, &decision);
 
-		json_object(json, NULL);
-		json_int(json, "rule", rule);
-		json_text(json, "asks", policy_rule_name(rule));
-		json_bool(json, "holds", holds);
-		json_text(json, "reason", holds ? reason_name(decision.reason) : NULL);
-		json_object_end(json);
+		json_rule(json, rule, holds, holds ? reason_name(decision.reason) : NULL);
 	}
+	if (decided->rule > POLICY_RULES)
+		json_rule(json, decided->rule, true, reason_name(decided->reason));
 	json_array_end(json);
 }
 
@@ -327,7 +361,7 @@ static int json_salvages(struct json_out *json, const struct look *look, struct 
 
 static int why_json(const struct look *look, struct error *error)
 {
-	const struct report report = { .kind = REPORT_PLAN, .inventory = &look->inventory };
+	const struct report report = report_of(look);
 	struct json_out json = { .file = stdout };
 	int r;
 
@@ -368,18 +402,61 @@ static enum exit_code tell_unknown(
 	return r < 0 ? complain(error, r) : EXIT_ATTENTION;
 }
 
+/* Whether other runs may matter too: for the brake, or for who goes first on a full disk. */
+static bool depends_on_plan(const struct look *look)
+{
+	const struct inventory *inventory = &look->inventory;
+	bool full = false;
+
+	if (!look->run)
+		return false;
+	for (size_t i = 0; i < inventory->filesystem_count; i++)
+		full |= policy_is_full(
+			&inventory->filesystems[i], look->session.settings.disk.high);
+	return look->run->decision.verdict != VERDICT_KEEP ||
+	       (full && look->run->decision.reason == REASON_RETAINED);
+}
+
+static int gather(struct look *look, const char *run, enum work_wish work, struct error *error)
+{
+	const struct inventory_request request = { .work = work, .explain = run };
+	int r = inventory_gather(&look->inventory, &look->session.world, &request, error);
+
+	look->run = r < 0 ? NULL : inventory_find(&look->inventory, run);
+	return r;
+}
+
+/* What all the other trees hold is asked only when it may matter: it takes as long as a plan. */
+static int look_at(struct look *look, const char *run, struct error *error)
+{
+	const struct text_list all = { 0 };
+	const struct plan_wish wish = {
+		.world = &look->session.world,
+		.only = &all,
+		.max_runs = look->session.settings.limits.max_runs,
+	};
+	struct plan plan CLEANUP(plan_done) = { 0 };
+	int r = gather(look, run, WORK_LEAVE, error);
+
+	if (r < 0 || !depends_on_plan(look))
+		return r;
+	inventory_done(&look->inventory);
+	r = gather(look, run, WORK_WHERE_IT_DECIDES, error);
+	if (r >= 0)
+		plan_make(&plan, &look->inventory, &wish);
+	return r;
+}
+
 enum exit_code cmd_why(const struct options *options)
 {
 	struct look look CLEANUP(look_done) = { 0 };
-	const struct inventory_request request = { .work = WORK_LEAVE, .explain = options->run };
 	struct error error = { 0 };
 	int r = session_open(&look.session, options->config, STORE_READ, &error);
 
 	if (r >= 0)
-		r = inventory_gather(&look.inventory, &look.session.world, &request, &error);
+		r = look_at(&look, options->run, &error);
 	if (r < 0)
 		return complain(&error, r);
-	look.run = inventory_find(&look.inventory, options->run);
 	if (nothing_known(look.run))
 		return tell_unknown(&look, options, &error);
 	r = options->json ? why_json(&look, &error) : why_text(&look, &error);

@@ -69,7 +69,11 @@ void settings_default(struct settings *ret_settings)
 			.time_budget_ms = 4 * minute * 1000,
 			.engine_timeout_ms = 10 * 1000,
 			.kill_timeout_ms = 10 * 1000,
+			.brake_runs = 50,
+			.brake_share = 80,
+			.brake_hold_s = 15 * minute,
 		},
+		.disk = { .high = 85, .low = 75 },
 	};
 }
 
@@ -95,6 +99,7 @@ void config_draft_done(struct draft *draft)
 		free(draft->roots[i].where);
 	}
 	free(draft->roots);
+	free(draft->disk_where);
 	free(draft->file);
 }
 
@@ -233,6 +238,23 @@ static int draft_read(struct draft *draft, const char *path, struct error *error
 	return ini_file_parse(path, bytes, length, config_key_take, draft, error);
 }
 
+/* One of them alone would be compared with a default that its author may not think of. */
+static int draft_check_disk(const struct draft *draft, struct error *error)
+{
+	const struct disk_settings *disk = &draft->settings.disk;
+
+	if (draft->disk_given == 1 || draft->disk_given == 2)
+		return error_say(error, EINVAL,
+			"%s: [disk] high and low belong together: set both, like high = 85%% and "
+			"low = 75%%",
+			draft->disk_where);
+	if (disk->low >= disk->high)
+		return error_say(error, EINVAL,
+			"%s: [disk] low = %lld%% must be below high = %lld%%", draft->disk_where,
+			(long long)disk->low, (long long)disk->high);
+	return 0;
+}
+
 int config_load(const char *path, struct settings *ret_settings, struct error *error)
 {
 	struct draft draft CLEANUP(config_draft_done) = { 0 };
@@ -242,6 +264,8 @@ int config_load(const char *path, struct settings *ret_settings, struct error *e
 	settings_default(&draft.settings);
 	for (size_t i = 0; r == 0 && i < files.count; i++)
 		r = draft_read(&draft, files.items[i], error);
+	if (r == 0)
+		r = draft_check_disk(&draft, error);
 	if (r == 0)
 		r = config_roots_settle(&draft, error);
 	if (r < 0)

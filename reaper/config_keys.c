@@ -82,10 +82,9 @@ static int take_path_list(
 	return 0;
 }
 
-static int take_span(
-	const struct key *key, struct draft *draft, const char *value, struct error *error)
+static int span_take(const struct key *key, struct draft *draft, const char *value, bool in_ms,
+	struct error *error)
 {
-	bool in_ms = text_equal(key->section, "limits");
 	char least[TIMESPAN_TEXT], most[TIMESPAN_TEXT];
 	char *right CLEANUP(mem_done) = NULL;
 	int64_t span, second = in_ms ? 1000 : 1;
@@ -101,6 +100,50 @@ static int take_span(
 		return value_refuse(key, value, right, error);
 	}
 	*(int64_t *)key_field(key, draft) = span;
+	return 0;
+}
+
+static int take_span(
+	const struct key *key, struct draft *draft, const char *value, struct error *error)
+{
+	return span_take(key, draft, value, false, error);
+}
+
+static int take_span_ms(
+	const struct key *key, struct draft *draft, const char *value, struct error *error)
+{
+	return span_take(key, draft, value, true, error);
+}
+
+static int take_percent(
+	const struct key *key, struct draft *draft, const char *value, struct error *error)
+{
+	size_t length = strlen(value);
+	char *number CLEANUP(mem_done) = mem_dup(value), *right CLEANUP(mem_done) = NULL;
+
+	if (length > 1 && value[length - 1] == '%') {
+		number[length - 1] = 0;
+		if (text_to_int64(number, key->min, key->max, key_field(key, draft)) == 0)
+			return 0;
+	}
+	right = mem_printf("a whole percentage from %lld%% to %lld%% is wanted, like 80%%",
+		(long long)key->min, (long long)key->max);
+	return value_refuse(key, value, right, error);
+}
+
+/* Which of the two is wrong, if any, is known when all files were read. */
+static int take_disk(
+	const struct key *key, struct draft *draft, const char *value, struct error *error)
+{
+	int64_t *field = key_field(key, draft);
+	unsigned bit = field == &draft->settings.disk.high ? 1 : 2;
+	int r = take_percent(key, draft, value, error);
+
+	if (r < 0)
+		return r;
+	draft->disk_given |= bit;
+	free(draft->disk_where);
+	draft->disk_where = mem_printf("%s:%u", draft->file, draft->line);
 	return 0;
 }
 
@@ -282,9 +325,9 @@ static const char *const branch_words[] = { "merged", "keep", "delete", NULL };
 	{                                                                        \
 		"policy", key, take_span, AT(policy.field), false, 0, most, NULL \
 	}
-#define LIMIT(key, field, most)                                                  \
-	{                                                                        \
-		"limits", key, take_span, AT(limits.field), false, 1, most, NULL \
+#define LIMIT(key, field, most)                                                     \
+	{                                                                           \
+		"limits", key, take_span_ms, AT(limits.field), false, 1, most, NULL \
 	}
 
 static const struct key keys[] = {
@@ -314,6 +357,11 @@ static const struct key keys[] = {
 	LIMIT("time_budget", time_budget_ms, MINUTES_MS(24 * 60)),
 	LIMIT("engine_timeout", engine_timeout_ms, MINUTES_MS(10)),
 	LIMIT("kill_timeout", kill_timeout_ms, MINUTES_MS(10)),
+	{ "limits", "brake_runs", take_count, AT(limits.brake_runs), false, 0, 1000000, NULL },
+	{ "limits", "brake_share", take_percent, AT(limits.brake_share), false, 0, 100, NULL },
+	{ "limits", "brake_hold", take_span, AT(limits.brake_hold_s), false, 1, YEARS_S(1), NULL },
+	{ "disk", "high", take_disk, AT(disk.high), false, 1, 100, NULL },
+	{ "disk", "low", take_disk, AT(disk.low), false, 0, 99, NULL },
 };
 
 static const struct key *key_find(const char *section, const char *name)

@@ -1,12 +1,10 @@
 #include "inventory.h"
 
 #include "base/clock.h"
-#include "base/pathname.h"
 #include "base/text.h"
+#include "disk.h"
 #include "facts.h"
-#include "os/dir.h"
 #include "os/processes.h"
-#include "os/treesize.h"
 #include "policy.h"
 #include "sharing.h"
 #include "state/passes.h"
@@ -15,8 +13,8 @@
 
 #include <errno.h>
 
-/* How long measuring one tree may take; a tree that is not measured by then has no size. */
-enum { SIZE_LIMIT_MS = 60 * 1000 };
+/* How long measuring one run may take; what is not measured by then has no size. */
+enum { SIZE_LIMIT_MS = 60 * 1000, PERCENT_ALL = 100 };
 
 /* What was seen before must not outlive a new look: a backend may find nothing to say any more. */
 static void forget_seen(struct resource *resource)
@@ -159,32 +157,38 @@ static void decide(struct inventory *inventory, const struct world *world, struc
 	run->decision = policy_decide(&question);
 }
 
-static int64_t measure(const char *path)
+/* What rules 1 to 8 say of a run that rule 10 would choose. */
+static void decide_pressed(struct inventory *inventory, const struct world *world, struct run *run)
 {
-	char *parent CLEANUP(mem_done) = pathname_parent(path);
-	int fd CLEANUP(fd_done) = dir_open(parent, NULL);
-	struct tree_size size;
+	const struct question question = {
+		.facts = &run->facts,
+		.host = &inventory->host,
+		.settings = &world->settings->policy,
+		.now_s = inventory->now_s,
+	};
 
-	if (fd < 0 ||
-		treesize(fd, pathname_last(path), deadline_in_ms(SIZE_LIMIT_MS), &size, NULL) < 0)
-		return -1;
-	return size.bytes;
+	run->facts.pressed = true;
+	if (run->facts.work == WORK_UNKNOWN && policy_needs_work(&question))
+		run->facts.work = inventory_ask_work(inventory, world, run, &run->work_note);
+	run->pressed = policy_decide(&question);
+	run->facts.pressed = false;
 }
 
-static void measure_run(struct run *run)
+void inventory_look_closer(struct inventory *inventory, const struct world *world, struct run *run,
+	int64_t deadline_ms)
 {
-	for (size_t i = 0; i < run->resource_count; i++) {
-		struct resource *resource = &run->resources[i];
-		const char *path = resource->set_aside ? resource->set_aside : resource->locator;
+	const struct decision *decision = &run->decision;
 
-		if (resource->kind != KIND_WORKTREE && resource->kind != KIND_PATH)
-			continue;
-		if (resource->present != TRI_YES && !resource->set_aside)
-			continue;
-		resource->bytes = measure(path);
-		if (resource->bytes >= 0)
-			run->bytes = (run->bytes < 0 ? 0 : run->bytes) + resource->bytes;
+	run->looked = true;
+	run->pressed = run->decision;
+	if (deadline_left_ms(deadline_ms) == 0)
+		return;
+	if (run->decision.verdict == VERDICT_KEEP) {
+		decide_pressed(inventory, world, run);
+		decision = &run->pressed;
 	}
+	if (decision->verdict != VERDICT_KEEP)
+		disk_measure_run(run, deadline_ms);
 }
 
 static int look_at_clocks(struct inventory *inventory, const struct world *world,
@@ -222,6 +226,8 @@ int inventory_gather(struct inventory *inventory, const struct world *world,
 	if (r < 0)
 		return r;
 	see(inventory, world, request->only);
+	if (!request->only && world->settings->disk.high < PERCENT_ALL)
+		disk_look(inventory, world->settings);
 	if (inventory->run_count)
 		qsort(inventory->runs, inventory->run_count, sizeof(*inventory->runs), run_order);
 	for (size_t i = 0; i < inventory->run_count; i++) {
@@ -229,8 +235,10 @@ int inventory_gather(struct inventory *inventory, const struct world *world,
 
 		run->root = run->root ? run->root : root_of(world->settings, run);
 		decide(inventory, world, run, request);
+		if (inventory->filesystem_count)
+			disk_place_run(inventory, run);
 		if (request->size == SIZE_MEASURE || text_equal(request->explain, run->id))
-			measure_run(run);
+			disk_measure_run(run, deadline_in_ms(SIZE_LIMIT_MS));
 	}
 	return 0;
 }

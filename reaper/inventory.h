@@ -39,5 +39,13 @@ enum work inventory_ask_work(struct inventory *inventory, const struct world *wo
 int inventory_ask_processes(struct inventory *inventory, const struct world *world, struct run *run,
 	struct error *error);
 
+/*
+ * Looks closer at a run for rule 10: what becomes of it when it is pressed (run->pressed), with its
+ * unsaved work asked for if that decides, and what it takes on disk. What is not done by the
+ * deadline (boot clock, ms) counts as nothing, and as no reason to go.
+ */
+void inventory_look_closer(struct inventory *inventory, const struct world *world, struct run *run,
+	int64_t deadline_ms);
+
 /* Looks at every resource of a run again. */
 void inventory_probe(struct inventory *inventory, const struct world *world, struct run *run);

@@ -192,6 +192,7 @@ struct facts {
 	int64_t created_s, deadline_s, last_sign_s, finished_s, first_seen_s;
 	enum outcome outcome;
 	bool requested;   /* --early: a person wants it gone now */
+	bool pressed;     /* rule 10 wants it gone: its filesystem is too full */
 	bool blind;       /* a fact that this run needs is unknown */
 	enum tri live;    /* from liveness.c */
 	bool live_is_own; /* something alive is the run's own, so that it can be stopped */
@@ -215,6 +216,40 @@ struct decision {
 	unsigned rule;  /* of DESIGN.md, section 6: 1 to 11 */
 	int64_t due_s;  /* when it falls due by age alone; 0: never, or not by age */
 	enum fate fate; /* of its trees, when the verdict is reap */
+};
+
+/* A filesystem that roots lie on. Counts as in os/filesystem.h. */
+struct filesystem {
+	const char **roots; /* those on it */
+	size_t root_count;
+	uint64_t id[2];
+	int64_t used_bytes, total_bytes;
+	int64_t used_inodes, total_inodes; /* total 0: no fixed number */
+	/* What policy_limit() makes of it. */
+	bool full;                       /* more than [disk] high is used */
+	bool relieved;                   /* full, and what goes brings it below low */
+	int64_t left_bytes, left_inodes; /* used when all that goes has gone */
+};
+
+/* What one tree or path takes, and where. */
+struct share {
+	size_t filesystem;     /* its place in the inventory */
+	int64_t bytes, inodes; /* 0: nothing, or not known */
+	size_t resource;       /* its place in the run */
+};
+
+enum brake_state {
+	BRAKE_OFF,
+	BRAKE_HOLDS, /* nothing that is due goes */
+	BRAKE_PASSED /* it would, but a person confirmed the plan */
+};
+
+/* Rule 11: too much fell due at once. */
+struct brake {
+	enum brake_state state;
+	int64_t tripped_s;  /* when it tripped first, to be remembered; 0: it has not */
+	int64_t until_s;    /* of BRAKE_HOLDS and BRAKE_PASSED */
+	size_t due, proven; /* runs: what the rule compares */
 };
 
 enum salvage_form { SALVAGE_COMMIT, SALVAGE_ARCHIVE };
@@ -263,6 +298,12 @@ struct run {
 	const char *salvaged;  /* where what was unsaved is now; NULL: nothing was salvaged */
 	int64_t bytes;         /* of all trees and paths; -1: not measured */
 
+	/* For rule 10; the decision means nothing until somebody looked closer. */
+	struct share *shares;
+	size_t share_count;
+	bool looked, measured;
+	struct decision pressed; /* by rules 1 to 8, with facts.pressed */
+
 	struct decision decision;
 	enum result result;
 	const char *error; /* NULL: none */
@@ -285,6 +326,10 @@ struct inventory {
 	struct source *sources;
 	size_t source_count;
 	struct host_facts host;
+	struct filesystem *filesystems; /* of roots and path_roots; none when pressure is off */
+	size_t filesystem_count;
+	struct hold *hold; /* NULL: none */
+	struct brake brake;
 	int64_t now_s;
 	void *index; /* by identifier */
 };

@@ -9,7 +9,9 @@
 #include "os/dir.h"
 #include "os/signals.h"
 #include "policy.h"
+#include "state/brake.h"
 #include "state/history.h"
+#include "state/hold.h"
 #include "state/marker.h"
 #include "state/passes.h"
 #include "state/pins.h"
@@ -95,6 +97,17 @@ static int note_seen(struct store *store, const struct inventory *inventory, con
 	return r;
 }
 
+static int note_brake(struct store *store, const char *pass, const struct inventory *inventory,
+	struct error *error)
+{
+	const struct brake *brake = &inventory->brake;
+	char *detail CLEANUP(mem_done) =
+		mem_printf("%zu of %zu runs with proof are due", brake->due, brake->proven);
+	int r = brake_set(store, brake->tripped_s, pass, inventory->now_s, detail, error);
+
+	return r < 0 ? r : 0;
+}
+
 int pass_open(const struct session *session, const char *pass, const struct inventory *inventory,
 	struct error *error)
 {
@@ -110,15 +123,28 @@ int pass_open(const struct session *session, const char *pass, const struct inve
 	r = pass_begin(session->store, pass, &clocks, error);
 	if (r >= 0)
 		r = runs_void_claims(session->store, error);
-	/* A clock that was just set is not believed: the pins it ends would be gone for good. */
+	/* A clock that was just set is not believed: what it ends would be gone for good. */
 	if (r >= 0 && !inventory->host.clock_stepped)
 		r = pins_expire(session->store, inventory->now_s, end_mirror, &ending, error);
+	if (r >= 0 && !inventory->host.clock_stepped)
+		r = hold_expire(session->store, inventory->now_s, error);
+	if (r >= 0)
+		r = note_brake(session->store, pass, inventory, error);
 	for (size_t i = 0; r >= 0 && i < inventory->run_count; i++)
 		r = note_seen(session->store, inventory, inventory->runs[i], &session->settings,
 			engines, error);
 	if (r >= 0)
 		r = runs_drop_sightings(session->store, inventory, error);
 	return r;
+}
+
+/* Between two runs: a hold that somebody began meanwhile holds for the rest. */
+static int look_for_hold(
+	const struct session *session, struct inventory *inventory, struct error *error)
+{
+	if (inventory->hold)
+		return 0;
+	return hold_get(session->store, clock_wall_s(), &inventory->arena, &inventory->hold, error);
 }
 
 int pass_apply(const struct session *session, const char *pass, int64_t deadline_ms,
@@ -131,8 +157,14 @@ int pass_apply(const struct session *session, const char *pass, int64_t deadline
 	};
 
 	for (size_t i = 0; i < plan->count; i++) {
-		int r;
+		int r = look_for_hold(session, inventory, error);
 
+		if (r < 0)
+			return r;
+		if (inventory->hold) {
+			plan_hold(plan->due[i]);
+			continue;
+		}
 		if (signals_stop_wanted() || deadline_left_ms(deadline_ms) == 0) {
 			plan_defer(plan->due[i]);
 			continue;

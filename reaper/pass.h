@@ -9,7 +9,8 @@
 
 /*
  * The beginning: records the pass and its clocks, voids claims that were not begun, ends pins whose
- * time is up (with their mirrors), and notes what was seen for the first time. Needs the pass lock.
+ * time is up (with their mirrors) and a hold that has ended, notes what was seen for the first time
+ * and whether the brake tripped. Needs the pass lock.
  * 0, -errno.
  */
 int pass_open(const struct session *session, const char *pass, const struct inventory *inventory,
@@ -17,7 +18,7 @@ int pass_open(const struct session *session, const char *pass, const struct inve
 
 /*
  * Applies the plan until it is done, the deadline passes or a signal asks to stop; what is not
- * reached is deferred. 0; -errno when the database failed, after which nothing more is begun.
+ * reached is deferred. When somebody holds all passes meanwhile, the rest is held. 0; -errno when the database failed, after which nothing more is begun.
  */
 int pass_apply(const struct session *session, const char *pass, int64_t deadline_ms,
 	const struct plan *plan, struct inventory *inventory, struct error *error);

@@ -1,7 +1,28 @@
 #include "plan.h"
 
-#include "policy.h"
+#include "base/clock.h"
+#include "policy_limit.h"
 #include "text_list.h"
+
+/*
+ * How long looking closer may take in all. Next time there is less to do, since what was found goes.
+ */
+enum { LOOK_LIMIT_MS = 60 * 1000 };
+
+/* The plan while it is made; the same runs, in the order of work. */
+struct draft {
+	struct run **runs;
+	struct plan_item *items;
+	size_t *by_end;
+	struct whole_plan whole;
+};
+
+static void draft_done(struct draft *draft)
+{
+	free(draft->runs);
+	free(draft->items);
+	free(draft->by_end);
+}
 
 static int compare_moments(int64_t a, int64_t b)
 {
@@ -17,28 +38,112 @@ static int work_order(const void *a, const void *b)
 	return r ? r : strcmp(left->id, right->id);
 }
 
+/* The order of rule 10. */
+static int end_order(const void *a, const void *b, void *context)
+{
+	struct run *const *runs = context;
+	const struct run *left = runs[*(const size_t *)a], *right = runs[*(const size_t *)b];
+	int r = compare_moments(left->facts.finished_s, right->facts.finished_s);
+
+	return r ? r : strcmp(left->id, right->id);
+}
+
 static bool selected(const struct plan_wish *wish, const struct run *run)
 {
 	return wish->only->count == 0 || text_list_has(wish->only, run->id);
 }
 
+/* What looking closer changes. */
+static void item_refresh(struct plan_item *item, const struct run *run)
+{
+	item->pressed = run->pressed;
+	item->looked = run->looked;
+	item->shares = run->shares;
+	item->share_count = run->share_count;
+}
+
+static void draft_fill(
+	struct draft *draft, const struct inventory *inventory, const struct plan_wish *wish)
+{
+	size_t count = inventory->run_count;
+
+	draft->runs = mem_grow(NULL, count, sizeof(*draft->runs));
+	draft->items = mem_grow(NULL, count, sizeof(*draft->items));
+	draft->by_end = mem_grow(NULL, count, sizeof(*draft->by_end));
+	draft->whole = (struct whole_plan){
+		.items = draft->items,
+		.count = count,
+		.by_end = draft->by_end,
+		.filesystems = inventory->filesystems,
+		.filesystem_count = inventory->filesystem_count,
+	};
+	if (count) {
+		memcpy(draft->runs, inventory->runs, count * sizeof(*draft->runs));
+		qsort(draft->runs, count, sizeof(*draft->runs), work_order);
+	}
+	for (size_t i = 0; i < count; i++) {
+		const struct run *run = draft->runs[i];
+
+		draft->items[i] = (struct plan_item){
+			.own = run->decision,
+			.selected = selected(wish, run),
+			.proven = run->facts.proven,
+		};
+		item_refresh(&draft->items[i], run);
+		if (run->decision.reason == REASON_RETAINED && run->facts.finished_s)
+			draft->by_end[draft->whole.by_end_count++] = i;
+	}
+	if (draft->whole.by_end_count)
+		qsort_r(draft->by_end, draft->whole.by_end_count, sizeof(*draft->by_end), end_order,
+			draft->runs);
+}
+
+static struct plan_limits limits_of(const struct inventory *inventory, const struct plan_wish *wish)
+{
+	const struct settings *settings = wish->world->settings;
+
+	return (struct plan_limits){
+		.now_s = inventory->now_s,
+		.held = inventory->hold != NULL,
+		.filtered = wish->only->count > 0,
+		.confirmed = wish->confirmed,
+		.max_runs = wish->max_runs,
+		.brake_runs = settings->limits.brake_runs,
+		.brake_share = settings->limits.brake_share,
+		.brake_hold_s = settings->limits.brake_hold_s,
+		.brake_tripped_s = inventory->brake.tripped_s,
+		.disk_high = settings->disk.high,
+		.disk_low = settings->disk.low,
+	};
+}
+
+static void draft_look(struct draft *draft, struct inventory *inventory,
+	const struct plan_wish *wish, int64_t deadline_ms)
+{
+	for (size_t i = 0; i < draft->whole.count; i++) {
+		if (!draft->items[i].wanted)
+			continue;
+		inventory_look_closer(inventory, wish->world, draft->runs[i], deadline_ms);
+		item_refresh(&draft->items[i], draft->runs[i]);
+	}
+}
+
 void plan_make(struct plan *ret_plan, struct inventory *inventory, const struct plan_wish *wish)
 {
-	size_t count = inventory->run_count, due = 0;
-	struct run **runs = mem_grow(NULL, count, sizeof(struct run *));
-	struct plan_item *items CLEANUP(mem_done) = mem_grow(NULL, count, sizeof(*items));
+	struct draft draft CLEANUP(draft_done) = { 0 };
+	const struct plan_limits limits = limits_of(inventory, wish);
+	int64_t deadline_ms = deadline_in_ms(LOOK_LIMIT_MS);
+	size_t due = 0;
 
-	if (count) {
-		memcpy(runs, inventory->runs, count * sizeof(struct run *));
-		qsort(runs, count, sizeof(struct run *), work_order);
+	draft_fill(&draft, inventory, wish);
+	while (policy_limit(&draft.whole, &limits, &inventory->brake) > 0)
+		draft_look(&draft, inventory, wish, deadline_ms);
+	for (size_t i = 0; i < draft.whole.count; i++) {
+		draft.runs[i]->decision = draft.items[i].decision;
+		if (draft.items[i].decision.verdict != VERDICT_KEEP)
+			draft.runs[due++] = draft.runs[i];
 	}
-	for (size_t i = 0; i < count; i++)
-		items[i] = (struct plan_item){ &runs[i]->decision, selected(wish, runs[i]) };
-	policy_limit(items, count, wish->max_runs);
-	for (size_t i = 0; i < count; i++)
-		if (runs[i]->decision.verdict != VERDICT_KEEP)
-			runs[due++] = runs[i];
-	*ret_plan = (struct plan){ .due = runs, .count = due };
+	*ret_plan = (struct plan){ .due = TAKE_PTR(draft.runs), .count = due };
 }
 
 void plan_done(struct plan *plan)
@@ -47,9 +152,19 @@ void plan_done(struct plan *plan)
 	*plan = (struct plan){ 0 };
 }
 
-void plan_defer(struct run *run)
+static void keep(struct run *run, enum reason reason, unsigned rule)
 {
 	run->decision.verdict = VERDICT_KEEP;
-	run->decision.reason = REASON_DEFERRED;
-	run->decision.rule = 11;
+	run->decision.reason = reason;
+	run->decision.rule = rule;
+}
+
+void plan_defer(struct run *run)
+{
+	keep(run, REASON_DEFERRED, 11);
+}
+
+void plan_hold(struct run *run)
+{
+	keep(run, REASON_HELD, 9);
 }

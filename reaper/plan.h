@@ -3,11 +3,13 @@
  */
 #pragma once
 
-#include "model.h"
+#include "inventory.h"
 
 struct plan_wish {
+	const struct world *world;
 	const struct text_list *only; /* --run; empty: all */
 	int64_t max_runs;             /* 0: no limit */
+	bool confirmed;               /* a person sees the plan first, or said --yes */
 };
 
 struct plan {
@@ -17,10 +19,15 @@ struct plan {
 
 /*
  * Limits the decisions of the inventory by the wish (rules 9 to 11) and lists what remains due:
- * what was begun first, then by how long it has been due. The caller frees with plan_done.
+ * what was begun first, then by how long it has been due. Sets the state of inventory->filesystems
+ * and inventory->brake. Where a filesystem is too full, looks closer at runs that may go. The caller
+ * frees with plan_done.
  */
 void plan_make(struct plan *ret_plan, struct inventory *inventory, const struct plan_wish *wish);
 void plan_done(struct plan *plan);
 
 /* Marks a due run as kept for the next pass; for those that the time budget does not reach. */
 void plan_defer(struct run *run);
+
+/* Marks a due run as held; for those that a pass had not begun when a hold began. */
+void plan_hold(struct run *run);

@@ -221,7 +221,15 @@ static const struct {
 
 const char *policy_rule_name(unsigned rule)
 {
-	assert(rule >= 1 && rule <= POLICY_RULES);
+	static const char *const limits[] = {
+		"a person holds every pass, or asked for other runs",
+		"its filesystem is too full",
+		"too much is due at once, or more than one pass may do",
+	};
+
+	assert(rule >= 1 && rule <= POLICY_RULES + ARRAY_SIZE(limits));
+	if (rule > POLICY_RULES)
+		return limits[rule - POLICY_RULES - 1];
 	return rules[rule - 1].name;
 }
 
@@ -259,6 +267,16 @@ bool policy_rule(unsigned rule, const struct question *question, struct decision
 	return true;
 }
 
+/*
+ * Rule 10 only takes early what rule 6 retains: whatever else keeps a run comes before. Whether a
+ * process works in the tree rule 6 itself asks only of what goes.
+ */
+static bool may_be_pressed(const struct question *q, const struct decision *decision)
+{
+	return q->facts->pressed && decision->rule == 6 && decision->reason == REASON_RETAINED &&
+	       !q->facts->occupied;
+}
+
 static struct decision decide_without_work(const struct question *question)
 {
 	struct decision decision = { .verdict = VERDICT_KEEP, .reason = REASON_REFUSED };
@@ -268,6 +286,10 @@ static struct decision decide_without_work(const struct question *question)
 		rule++;
 	assert(rule <=
 		POLICY_RULES); /* 6 to 8 leave nothing out: finished, not finished, no record */
+	if (may_be_pressed(question, &decision)) {
+		(void)reap(&decision, REASON_PRESSURE, decision.due_s);
+		decision.rule = 10;
+	}
 	return decision;
 }
 
@@ -327,23 +349,4 @@ struct decision policy_decide(const struct question *question)
 		decision.reason = REASON_UNSAVED_WORK;
 	} /* else what is not the tree goes: the result will be `partial` */
 	return decision;
-}
-
-void policy_limit(struct plan_item *items, size_t count, int64_t max_runs)
-{
-	int64_t acted = 0;
-
-	for (size_t i = 0; i < count; i++) {
-		struct decision *decision = items[i].decision;
-
-		if (!items[i].selected) {
-			decision->verdict = VERDICT_KEEP;
-			decision->reason = REASON_FILTERED;
-			decision->rule = 9;
-		} else if (decision->verdict != VERDICT_KEEP && max_runs && acted++ >= max_runs) {
-			decision->verdict = VERDICT_KEEP;
-			decision->reason = REASON_DEFERRED;
-			decision->rule = 11;
-		}
-	}
 }

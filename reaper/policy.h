@@ -17,7 +17,8 @@ struct question {
 };
 
 /*
- * Decides one run by rules 1 to 8, the first that holds. facts->work is looked at last: when
+ * Decides one run by rules 1 to 8, the first that holds. With facts->pressed it says what becomes
+ * of the run when rule 10 chooses it. facts->work is looked at last: when
  * everything else says reap and it is WORK_UNKNOWN, the answer is keep, unknown. So a caller that
  * has not looked into the tree yet asks policy_needs_work() first.
  */
@@ -42,7 +43,10 @@ bool policy_ages_by_sight(const struct question *question);
  */
 bool policy_rule(unsigned rule, const struct question *question, struct decision *ret);
 
-/* What a rule asks, in a few words: "record and world agree", "nobody pinned it". */
+/*
+ * What a rule says when it holds, in a few words: "it has finished". Rules 9 to 11 too
+ * (policy_limit.h).
+ */
 const char *policy_rule_name(unsigned rule);
 
 /* The end of a run's time: its deadline and grace, and what a boot or a suspend adds. */
@@ -50,15 +54,3 @@ int64_t policy_deadline_end_s(const struct question *question);
 
 /* Until when the last sign of life counts as life; 0 when there is none. */
 int64_t policy_lease_end_s(const struct question *question);
-
-/* One run of a plan, as far as the whole plan limits it. */
-struct plan_item {
-	struct decision *decision;
-	bool selected; /* by --run, or because no --run was given */
-};
-
-/*
- * Rules 9 to 11 over the whole plan, in the order given (which is the order of work): runs that are
- * not selected become `filtered`, and what exceeds max_runs (0: no limit) becomes `deferred`.
- */
-void policy_limit(struct plan_item *items, size_t count, int64_t max_runs);

@@ -105,6 +105,10 @@ enum exit_code report_exit_code(const struct report *report)
 
 	for (size_t i = 0; i < report->inventory->run_count; i++)
 		code = exit_code_worse(code, run_exit_code(report, report->inventory->runs[i]));
+	for (size_t i = 0; i < report->inventory->filesystem_count; i++)
+		if (report->inventory->filesystems[i].full &&
+			!report->inventory->filesystems[i].relieved)
+			code = exit_code_worse(code, EXIT_ATTENTION);
 	for (size_t i = 0; i < report->inventory->source_count; i++)
 		if (hides_runs(&report->inventory->sources[i]))
 			code = exit_code_worse(code, EXIT_BLIND);

@@ -14,6 +14,7 @@ struct report {
 	const char *pass; /* its identifier */
 	int64_t took_ms;
 	bool sizes; /* --size: the table has a column for them */
+	const struct settings *settings;
 };
 
 /* What all runs come to. */
@@ -31,6 +32,12 @@ const char *report_state(const struct run *run);
 
 /* Whether a person is needed for a run that is kept for this reason. */
 bool reason_needs_person(enum reason reason);
+
+/*
+ * What limits the whole plan, a line each: a hold, the brake, a filesystem that is too full. Nothing
+ * where nothing does.
+ */
+void report_limits(const struct report *report, FILE *file);
 
 /* 0, 1 or 69 by what was found and done. */
 enum exit_code report_exit_code(const struct report *report);

@@ -119,6 +119,66 @@ static void json_totals(struct json_out *json, const struct report *report)
 	json_object_end(json);
 }
 
+static void json_hold(struct json_out *json, const struct hold *hold)
+{
+	if (!hold) {
+		json_null(json, "hold");
+		return;
+	}
+	json_object(json, "hold");
+	json_bytes(json, "by", hold->by);
+	json_bytes(json, "reason", hold->reason);
+	json_moment(json, "since", hold->since_s);
+	json_moment(json, "until", hold->until_s);
+	json_object_end(json);
+}
+
+static void json_brake(struct json_out *json, const struct report *report)
+{
+	const struct brake *brake = &report->inventory->brake;
+
+	if (brake->state != BRAKE_HOLDS) {
+		json_null(json, "brake");
+		return;
+	}
+	json_object(json, "brake");
+	json_moment(json, "since", brake->tripped_s);
+	json_moment(json, "until", brake->until_s);
+	json_int(json, "due", (int64_t)brake->due);
+	json_int(json, "proven", (int64_t)brake->proven);
+	json_object_end(json);
+}
+
+static void json_share(struct json_out *json, const char *key, int64_t used, int64_t total)
+{
+	if (total > 0)
+		json_double(json, key, (double)used / (double)total);
+	else
+		json_null(json, key);
+}
+
+static void json_pressure(struct json_out *json, const struct report *report)
+{
+	const struct inventory *inventory = report->inventory;
+
+	json_array(json, "pressure");
+	for (size_t i = 0; i < inventory->filesystem_count; i++) {
+		const struct filesystem *fs = &inventory->filesystems[i];
+
+		if (!fs->full)
+			continue;
+		json_object(json, NULL);
+		json_bytes(json, "at", fs->roots[0]);
+		json_double(json, "high", (double)report->settings->disk.high / 100);
+		json_double(json, "low", (double)report->settings->disk.low / 100);
+		json_share(json, "used_bytes_share", fs->used_bytes, fs->total_bytes);
+		json_share(json, "used_inodes_share", fs->used_inodes, fs->total_inodes);
+		json_bool(json, "relieved", fs->relieved);
+		json_object_end(json);
+	}
+	json_array_end(json);
+}
+
 void report_json(const struct report *report, FILE *file)
 {
 	struct json_out json = { .file = file };
@@ -139,8 +199,9 @@ void report_json(const struct report *report, FILE *file)
 		json_object_end(&json);
 	}
 	json_array_end(&json);
-	json_null(&json, "hold");
-	json_null(&json, "brake");
+	json_hold(&json, report->inventory->hold);
+	json_brake(&json, report);
+	json_pressure(&json, report);
 	json_totals(&json, report);
 	json_object_end(&json);
 }

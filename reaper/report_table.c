@@ -230,6 +230,7 @@ void report_table(const struct report *report, FILE *file)
 		print_words(rows, count, file);
 	}
 	print_totals(report, file);
+	report_limits(report, file);
 	print_blindness(report, file);
 	for (size_t i = 0; i < count; i++)
 		for (size_t column = 0; column < COLUMNS; column++)

@@ -35,6 +35,14 @@ struct limit_settings {
 	int64_t time_budget_ms; /* of a whole pass */
 	int64_t engine_timeout_ms;
 	int64_t kill_timeout_ms;
+	int64_t brake_runs;  /* 0: no brake */
+	int64_t brake_share; /* percent */
+	int64_t brake_hold_s;
+};
+
+/* In percent of bytes and of inodes; high = 100 is never exceeded. */
+struct disk_settings {
+	int64_t high, low;
 };
 
 /* Every path is absolute and without a trailing slash; lists hold no duplicates. */
@@ -53,4 +61,5 @@ struct settings {
 	char *label;              /* "sbx.run" */
 	char *cgroup_root;        /* "sbx.slice": below the cgroup v2 mount, no leading slash */
 	struct limit_settings limits;
+	struct disk_settings disk;
 };

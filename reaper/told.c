@@ -3,6 +3,8 @@
 #include "base/pathname.h"
 #include "base/text.h"
 #include "os/dir.h"
+#include "state/brake.h"
+#include "state/hold.h"
 #include "state/pins.h"
 #include "state/runs.h"
 #include "told_roots.h"
@@ -18,6 +20,11 @@ static int read_store(struct inventory *inventory, const struct world *world, co
 			r = pins_load(world->store, inventory, error);
 		if (r >= 0)
 			r = runs_load_sightings(world->store, inventory, error);
+		if (r >= 0)
+			r = hold_get(world->store, inventory->now_s, &inventory->arena,
+				&inventory->hold, error);
+		if (r >= 0)
+			r = brake_get(world->store, &inventory->brake.tripped_s, error);
 	}
 	inventory_add_source(inventory, "store", world->settings->database,
 		r < 0 ? TRI_NO : TRI_YES, r < 0 ? error->text : NULL);

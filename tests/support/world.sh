@@ -86,6 +86,8 @@ settings() { # file, more lines: an own database for each file's name
 		root = ${cgroup_locator#/}
 		${2:-}
 	EOF
+	# How full the disk of this machine is shall change no test but those of that.
+	[[ ${2:-} == *'[disk]'* ]] || printf '[disk]\nhigh = 100%%\nlow = 99%%\n' >>"$1"
 }
 
 # The program, by the world's settings. Never a terminal, so it acts.

@@ -126,6 +126,11 @@ static void an_empty_file_gives_the_defaults(void **state)
 	assert_int_equal(settings.limits.time_budget_ms, 240000);
 	assert_int_equal(settings.limits.engine_timeout_ms, 10000);
 	assert_int_equal(settings.limits.kill_timeout_ms, 10000);
+	assert_int_equal(settings.limits.brake_runs, 50);
+	assert_int_equal(settings.limits.brake_share, 80);
+	assert_int_equal(settings.limits.brake_hold_s, 900);
+	assert_int_equal(settings.disk.high, 85);
+	assert_int_equal(settings.disk.low, 75);
 }
 
 static void every_setting_is_read(void **state)
@@ -142,7 +147,8 @@ static void every_setting_is_read(void **state)
 		"engine = unix:///run/podman/podman.sock\nlabel = org.example/run\n"
 		"[cgroups]\nroot = sbx.slice/runs\n"
 		"[limits]\nmax_runs = 7\ntime_budget = 90s\nengine_timeout = 1500ms\n"
-		"kill_timeout = 3s\n";
+		"kill_timeout = 3s\nbrake_runs = 8\nbrake_share = 0%\nbrake_hold = 1h\n"
+		"[disk]\nhigh = 100%\nlow = 99%\n";
 	struct settings settings CLEANUP(settings_done) = { 0 };
 	char *root CLEANUP(mem_done) = below(state, "ws");
 
@@ -174,6 +180,11 @@ static void every_setting_is_read(void **state)
 	assert_int_equal(settings.limits.time_budget_ms, 90000);
 	assert_int_equal(settings.limits.engine_timeout_ms, 1500);
 	assert_int_equal(settings.limits.kill_timeout_ms, 3000);
+	assert_int_equal(settings.limits.brake_runs, 8);
+	assert_int_equal(settings.limits.brake_share, 0);
+	assert_int_equal(settings.limits.brake_hold_s, 3600);
+	assert_int_equal(settings.disk.high, 100);
+	assert_int_equal(settings.disk.low, 99);
 }
 
 static void what_is_wrong_is_named_with_file_and_line(void **state)
@@ -191,10 +202,20 @@ static void what_is_wrong_is_named_with_file_and_line(void **state)
 		{ "[policy]\nbranch = Merged\n", "merged keep delete" },
 		{ "[policy]\nttl = 1h\nttl = 1h\n", "reap.ini:3: [policy] ttl is set twice" },
 		{ "[policy]\nsalvage_keep = 11y\n", "must lie between" },
-		{ "[disk]\nhigh = 85%\n", "unknown section [disk]" },
+		{ "[disk]\nhigh = 85%\n", "reap.ini:2: [disk] high and low belong together" },
+		{ "[disk]\nlow = 10%\n", "reap.ini:2: [disk] high and low belong together" },
+		{ "[disk]\nhigh = 60%\nlow = 60%\n", "reap.ini:3: [disk] low = 60% must be below" },
+		{ "[disk]\nhigh = 85\n", "whole percentage" },
+		{ "[disk]\nhigh = 0%\n", "from 1% to 100%" },
+		{ "[disk]\nhigh = 101%\n", "from 1% to 100%" },
+		{ "[disk]\nhigh = %\n", "whole percentage" },
+		{ "[disk]\nlow = 5.5%\n", "whole percentage" },
+		{ "[limits]\nbrake_share = 80\n", "whole percentage" },
+		{ "[limits]\nbrake_hold = 500ms\n", "whole seconds" },
+		{ "[limits]\nbrake_hold = 0\n", "must lie between" },
 		{ "[hooks]\nrevoke = /x\n", "unknown section [hooks]" },
 		{ "[limits]\nthreads = 4\n", "unknown key 'threads'" },
-		{ "[limits]\nbrake_runs = 4\n", "unknown key 'brake_runs'" },
+		{ "[limits]\nbrake_runs = -4\n", "whole number" },
 		{ "[limits]\ntime_budget = 0\n", "must lie between" },
 		{ "[limits]\nmax_runs = -1\n", "whole number" },
 		{ "[limits]\nmax_runs = 1e3\n", "whole number" },

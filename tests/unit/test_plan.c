@@ -2,6 +2,12 @@
 
 #include "plan.h"
 
+static const struct settings settings = {
+	.limits = { .brake_runs = 50, .brake_share = 80, .brake_hold_s = 900 },
+	.disk = { .high = 85, .low = 75 },
+};
+static const struct world world = { .settings = &settings };
+
 static void add(struct inventory *inventory, const char *id, enum verdict verdict,
 	enum reason reason, int64_t due_s)
 {
@@ -28,7 +34,7 @@ static void what_was_begun_comes_first_then_what_is_due_longest(void **state)
 
 	(void)state;
 	fill(&inventory);
-	plan_make(&plan, &inventory, &(struct plan_wish){ .only = &none });
+	plan_make(&plan, &inventory, &(struct plan_wish){ .world = &world, .only = &none });
 	assert_int_equal(plan.count, ARRAY_SIZE(order));
 	for (size_t i = 0; i < plan.count; i++)
 		assert_string_equal(plan.due[i]->id, order[i]);
@@ -43,7 +49,7 @@ static void a_wish_for_one_run_leaves_every_other_one(void **state)
 
 	(void)state;
 	fill(&inventory);
-	plan_make(&plan, &inventory, &(struct plan_wish){ .only = &only });
+	plan_make(&plan, &inventory, &(struct plan_wish){ .world = &world, .only = &only });
 	assert_int_equal(plan.count, 1);
 	assert_string_equal(plan.due[0]->id, "a-late");
 	assert_int_equal(inventory_find(&inventory, "begun")->decision.reason, REASON_FILTERED);
@@ -58,7 +64,8 @@ static void what_exceeds_max_is_deferred_in_the_order_of_work(void **state)
 
 	(void)state;
 	fill(&inventory);
-	plan_make(&plan, &inventory, &(struct plan_wish){ .only = &none, .max_runs = 2 });
+	plan_make(&plan, &inventory,
+		&(struct plan_wish){ .world = &world, .only = &none, .max_runs = 2 });
 	assert_int_equal(plan.count, 2);
 	assert_string_equal(plan.due[1]->id, "early");
 	assert_int_equal(inventory_find(&inventory, "over")->decision.reason, REASON_DEFERRED);
@@ -71,7 +78,7 @@ static void an_empty_inventory_is_an_empty_plan(void **state)
 	const struct text_list none = { 0 };
 
 	(void)state;
-	plan_make(&plan, &inventory, &(struct plan_wish){ .only = &none });
+	plan_make(&plan, &inventory, &(struct plan_wish){ .world = &world, .only = &none });
 	assert_int_equal(plan.count, 0);
 }
 
