@@ -4,6 +4,7 @@
 #include "base/pathname.h"
 #include "base/runid.h"
 #include "base/text.h"
+#include "base/timespan.h"
 #include "beside.h"
 #include "books.h"
 #include "config.h"
@@ -15,6 +16,7 @@
 #include "os/processes.h"
 #include "rebuild.h"
 #include "salvage_text.h"
+#include "state/hold.h"
 #include "state/marker.h"
 #include "state/salvages.h"
 #include "text_list.h"
@@ -139,6 +141,28 @@ static void check_database(struct check *check)
 	}
 	check_say_error(check, LEVEL_BAD, "database", &error);
 	check->code = exit_code_worse(check->code, r == -EBUSY ? EXIT_ATTENTION : EXIT_STATE);
+}
+
+static void check_hold(struct check *check)
+{
+	struct arena arena CLEANUP(arena_done) = { 0 };
+	char since[TIMESPAN_TEXT], until[TIMESPAN_TEXT];
+	char *detail CLEANUP(mem_done) = NULL;
+	struct hold *hold = NULL;
+	struct error error = { 0 };
+	int r = check->books.store
+			? hold_get(check->books.store, check->books.now_s, &arena, &hold, &error)
+			: 0;
+
+	if (r < 0)
+		check_say_error(check, LEVEL_BAD, "hold", &error);
+	if (!hold)
+		return;
+	detail = mem_printf("no pass acts: by %s, since %s, until %s: %s",
+		hold->by ? hold->by : "somebody", moment_format(since, hold->since_s),
+		hold->until_s ? moment_format(until, hold->until_s) : "'sbx-reap resume'",
+		hold->reason ? hold->reason : "no reason given");
+	check_say(check, LEVEL_WARN, "hold", detail);
 }
 
 struct file_count {
@@ -389,6 +413,7 @@ enum exit_code cmd_check(const struct options *options)
 		check.code = rebuild(&check.books);
 	check_roots(&check);
 	check_database(&check);
+	check_hold(&check);
 	check_files_of(&check, "marker", ".sbx", check_marker);
 	check_files_of(&check, "pin", ".keep", check_pin);
 	check_salvages(&check);

@@ -1,4 +1,5 @@
 /* sbx-reap pin: keep a run whole. */
+#include "author.h"
 #include "base/text.h"
 #include "base/timespan.h"
 #include "beside.h"
@@ -10,22 +11,6 @@
 #include "verbs.h"
 
 #include <errno.h>
-#include <pwd.h>
-
-/* Whoever typed it: behind sudo that is not root. NULL: nobody that can be named. */
-static const char *pin_author(const struct options *options)
-{
-	const char *sudo = getenv("SUDO_USER");
-	const struct passwd *entry;
-
-	if (options->by)
-		return options->by;
-	if (sudo && *sudo && geteuid() == 0)
-		entry = getpwnam(sudo);
-	else
-		entry = getpwuid(getuid());
-	return entry ? entry->pw_name : NULL;
-}
 
 static int64_t pin_until_s(const struct options *options, const struct books *books)
 {
@@ -103,7 +88,7 @@ enum exit_code cmd_pin(const struct options *options)
 	}
 	pin = (struct pin){
 		.run = options->run,
-		.by = pin_author(options),
+		.by = author_of(options),
 		.reason = options->reason,
 		.since_s = books.now_s,
 		.until_s = pin_until_s(options, &books),

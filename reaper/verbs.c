@@ -136,6 +136,25 @@ static const struct verb verbs[] = {
 		.act = cmd_restore,
 	},
 	{
+		.name = "hold",
+		.synopsis = "hold [--for DUR] [--reason TEXT] [--by WHO]",
+		.summary = "no pass acts on any run, until 'resume' or for a time",
+		.details =
+			"Passes go on looking and noting; what is due is `held`, and they exit 1. "
+			"One that\n"
+			"is at work ends with the run that it is at. A second hold replaces the "
+			"first.",
+		.options = BIT(REASON) | BIT(BY) | BIT(FOR),
+		.act = cmd_hold,
+	},
+	{
+		.name = "resume",
+		.synopsis = "resume",
+		.summary = "end a hold",
+		.details = "It is success when there is none.",
+		.act = cmd_resume,
+	},
+	{
 		.name = "check",
 		.synopsis = "check [--new-database]",
 		.summary = "is the set-up sane: settings, roots, database, engines, cgroups",

@@ -56,7 +56,7 @@ usage_errors() {
 
 each_verb_has_help() {
 	local verb
-	for verb in list why pin unpin pins register renew finish forget log salvages restore check; do
+	for verb in list why pin unpin pins register renew finish forget log hold resume salvages restore check; do
 		got_and_says 0 "^Usage: sbx-reap $verb" "$verb" --help || return 1
 	done
 }
@@ -67,7 +67,7 @@ settings_errors() {
 	local verb
 	printf '[policy]\nttl = soon\n' >"$world/bad.ini"
 	for verb in "" list "why r" "pin r" "unpin r" pins "register r" "renew r" "finish r --ok" \
-		"forget r" log check; do
+		"forget r" log hold resume check; do
 		# shellcheck disable=SC2086 # verb and operand
 		config=$world/bad.ini check "bad settings are told by '$verb' with file and line" \
 			got_and_says 65 'bad.ini:2: ' $verb
