@@ -60,7 +60,7 @@ void settings_default(struct settings *ret_settings)
 			.pin_for_s = 14 * day,
 			.history_s = 90 * day,
 			.salvage_keep_s = INT64_C(30) * 86400,
-			.unsaved = UNSAVED_KEEP,
+			.unsaved = UNSAVED_SALVAGE,
 			.branch = BRANCH_MERGED,
 		},
 		.label = mem_dup("sbx.run"),

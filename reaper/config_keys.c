@@ -180,17 +180,6 @@ _Static_assert(sizeof(enum adopt) == sizeof(unsigned) && sizeof(enum unsaved) ==
 		       sizeof(enum branch_rule) == sizeof(unsigned),
 	"take_choice writes an unsigned int");
 
-static int take_unsaved(
-	const struct key *key, struct draft *draft, const char *value, struct error *error)
-{
-	if (text_equal(value, "salvage"))
-		return value_refuse(key, value,
-			"this version cannot salvage yet; 'keep' keeps what holds unsaved work, "
-			"'discard' gives it up",
-			error);
-	return take_choice(key, draft, value, error);
-}
-
 static int take_engine(
 	const struct key *key, struct draft *draft, const char *value, struct error *error)
 {
@@ -348,7 +337,7 @@ static const struct key keys[] = {
 	SPAN("pin_for", pin_for_s, YEARS_S(10)),
 	SPAN("history", history_s, YEARS_S(10)),
 	SPAN("salvage_keep", salvage_keep_s, YEARS_S(10)),
-	{ "policy", "unsaved", take_unsaved, AT(policy.unsaved), false, 0, 0, unsaved_words },
+	{ "policy", "unsaved", take_choice, AT(policy.unsaved), false, 0, 0, unsaved_words },
 	{ "policy", "branch", take_choice, AT(policy.branch), false, 0, 0, branch_words },
 	{ "containers", "engine", take_engine, AT(engines), true, 0, 0, NULL },
 	{ "containers", "label", take_label, AT(label), false, 0, 0, NULL },

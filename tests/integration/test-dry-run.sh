@@ -222,7 +222,7 @@ unsaved = $1"
 }
 
 world_new ""
-for unsaved in keep discard; do
+for unsaved in salvage keep discard; do
 	one_setting "$unsaved"
 done
 

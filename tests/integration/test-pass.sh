@@ -55,7 +55,9 @@ whole() { # run: tree, record, branch and cgroup
 }
 
 kinds_of_run() {
-	world_new "[containers]
+	world_new "[policy]
+unsaved = keep
+[containers]
 engine = unix://${SBX_TEST_ENGINE#unix://}"
 	ended ok ok
 	git -C "$repo" update-ref HEAD sbx/ok # merged

@@ -119,7 +119,7 @@ static void an_empty_file_gives_the_defaults(void **state)
 	assert_int_equal(settings.policy.keep_orphan_s, 86400);
 	assert_int_equal(settings.policy.pin_for_s, 14 * 86400);
 	assert_int_equal(settings.policy.history_s, 90 * 86400);
-	assert_int_equal(settings.policy.unsaved, UNSAVED_KEEP);
+	assert_int_equal(settings.policy.unsaved, UNSAVED_SALVAGE);
 	assert_int_equal(settings.policy.branch, BRANCH_MERGED);
 	assert_int_equal(settings.adopt, ADOPT_NONE);
 	assert_int_equal(settings.limits.max_runs, 0);
@@ -197,8 +197,7 @@ static void what_is_wrong_is_named_with_file_and_line(void **state)
 		{ "[policy]\nttl = 500ms\n", "whole seconds" },
 		{ "[policy]\nttl = -5m\n", "ttl" },
 		{ "[policy]\nttl =\n", "ttl" },
-		{ "[policy]\nunsaved = salvage\n", "cannot salvage yet" },
-		{ "[policy]\nunsaved = maybe\n", "keep discard" },
+		{ "[policy]\nunsaved = maybe\n", "salvage keep discard" },
 		{ "[policy]\nbranch = Merged\n", "merged keep delete" },
 		{ "[policy]\nttl = 1h\nttl = 1h\n", "reap.ini:3: [policy] ttl is set twice" },
 		{ "[policy]\nsalvage_keep = 11y\n", "must lie between" },
