@@ -18,6 +18,7 @@ static bool is_journal(int fd)
 	return text_equal(stream, name);
 }
 
+PRINTF_LIKE(2, 0)
 static void say(const char *priority, const char *format, va_list args)
 {
 	(void)fflush(stdout); /* in the order in which it was said, also in one file */
