@@ -241,6 +241,8 @@ int pass_end_salvages(const struct session *session, const struct inventory *inv
 	struct salvages_end end = { session, inventory, failed, context, error };
 	int64_t before_s = inventory->now_s - session->settings.policy.salvage_keep_s + 1;
 
+	if (inventory->hold)
+		return 0;
 	sweep_archives(&session->settings);
 	if (before_s <= 0 || inventory->host.clock_stepped || !pins_are_seen(inventory))
 		return 0;

@@ -25,7 +25,8 @@ int pass_apply(const struct session *session, const char *pass, int64_t deadline
 
 /*
  * Ends what was salvaged longer than [policy] salvage_keep ago, and sweeps unfinished archives. Not
- * what is pinned, nor anything in a pass that cannot see every .keep, or whose clock was stepped. One
+ * what is pinned, nor anything under a hold, or in a pass that cannot see every .keep, or whose clock
+ * was stepped. One
  * that cannot be ended is told to `failed` and waits for the next pass. Needs the pass lock. 0;
  * -errno when the database failed.
  */

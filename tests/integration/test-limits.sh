@@ -76,6 +76,10 @@ for how in --yes '--run r1' '--run r1 --early'; do
 	check "a hold holds a pass with $how too" exits 1 reap $how
 done
 check "and still nothing is gone" same 4 "$(marked)"
+books "INSERT INTO salvage (run, generation, made_s, form, tree, path, bytes)
+	VALUES ('gone', 1, 1000, 'archive', '$root/gone', '$world/salvage/gone,1.tar.zst', 0)"
+reap >/dev/null || true
+check "nor does what was salvaged end" same 1 "$(books 'SELECT count(*) FROM salvage')"
 check "the table says it" says '^held by ada since .* until .*: the mirror is down$' "$(reap list || true)"
 check "list exits 1" exits 1 reap list
 check "why names the rule" says '^  9  yes a person holds every pass' "$(reap why r1)"
@@ -100,6 +104,7 @@ check "a hold that has ended holds no more" same null "$(reap list --json | jq .
 pass
 check "then a pass goes on" same '0 1' "$code $(marked)"
 check "and drops it from the books" same 0 "$(books 'SELECT count(*) FROM hold')"
+check "and what was salvaged long ago ends" same 0 "$(books 'SELECT count(*) FROM salvage')"
 check "which the log knows" says 'it ended' "$(reap log | grep resumed | tail -n 1)"
 check "a negative length is usage" exits 2 reap hold --for -1h
 check "so is a run" exits 2 reap hold r1
