@@ -24,7 +24,7 @@
 #include <sys/wait.h>
 #include <time.h>
 
-enum { WORDS_MAX = 16, FAILED_TO_END = 200, HALTS_MAX = 1000 };
+enum { WORDS_MAX = 16, FAILED_TO_END = 200, HALTS_MAX = 1000, EACH = 3 };
 
 /* ---- halting ---- */
 
@@ -35,13 +35,14 @@ enum gate_answer { GATE_GO = 'g', GATE_DIE = 'k' };
 static struct {
 	int ask, answer;
 	bool calls;
-} gate = { -EBADF, -EBADF, false };
+	pid_t pid; /* not its errands, which have none of its descriptors */
+} gate = { -EBADF, -EBADF, false, 0 };
 
 static void gate_wait(enum gate_kind kind)
 {
 	char byte = (char)kind;
 
-	if (gate.ask < 0 || (kind == GATE_CALL && !gate.calls))
+	if (gate.ask < 0 || gate.pid != getpid() || (kind == GATE_CALL && !gate.calls))
 		return;
 	if (write(gate.ask, &byte, 1) != 1 || read(gate.answer, &byte, 1) != 1)
 		_exit(FAILED_TO_END); /* the test is gone */
@@ -301,6 +302,7 @@ static void pass_child(struct world *world, const int ask[2], const int answer[2
 	gate.ask = ask[1];
 	gate.answer = answer[0];
 	gate.calls = calls;
+	gate.pid = getpid();
 	(void)snprintf(words, sizeof(words), "--json --run %s", world->run);
 	verb_child(world, words);
 }
@@ -680,7 +682,9 @@ static void pin_check(struct world *world, unsigned n, enum meeting meeting, uns
 	if (world->code != 0 && world->code != 1)
 		fail_msg("halt %u, %s: pin answers %d: %s", n, how, world->code, said(world));
 	*ret_refused += world->code == 1;
-	assert_int_equal(verb(world, "--json --run %s", world->run), 0);
+	if (verb(world, "--json --run %s", world->run) != 0)
+		fail_msg("halt %u, %s: after pin answered %d, the next pass fails: %s", n, how,
+			world->code, said(world));
 	if (gone ? !run_is_gone(world) : !run_is_whole(world))
 		fail_msg("halt %u, %s: pin answered %d, and the run is not %s: %s", n, how,
 			world->code, gone ? "gone" : "whole", said(world));
@@ -715,31 +719,34 @@ static unsigned halts_list(struct world *world, enum gate_kind kinds[HALTS_MAX])
 		assert_true(count < HALTS_MAX);
 		kinds[count++] = pass.kind;
 	}
-	assert_int_equal(pass_end(&pass), 0);
+	if (pass_end(&pass) != 0)
+		fail_msg("a pass that halts fails: %s", said(world));
 	run_clear(world);
 	return count;
 }
 
 /*
  * In the middle of a transaction of the pass a pin would only wait for its end, so meanwhile it comes
- * where the clock is read. Every second death will do: test-killed.sh dies everywhere.
+ * where the clock is read. Not at each halt, for the time that takes: test-killed.sh dies everywhere.
  */
 static void a_pin_in_any_phase_of_a_pass_keeps_whole_or_is_refused(void **state)
 {
 	struct world *world = *state;
 	enum gate_kind kinds[HALTS_MAX];
-	unsigned count = halts_list(world, kinds), kept = 0, refused = 0, deaths_refused = 0;
+	unsigned count = halts_list(world, kinds);
+	unsigned tried = 0, refused = 0, deaths_refused = 0, clocks = 0;
 
 	for (unsigned n = 1; n <= count; n++) {
-		if (kinds[n - 1] == GATE_CLOCK)
+		if (kinds[n - 1] == GATE_CLOCK && clocks++ % EACH == 0) {
+			tried++;
 			pin_at(world, n, PIN_MEANWHILE, &refused);
-		if (n % 2)
+		}
+		if (n % EACH == 0)
 			pin_at(world, n, PIN_AFTER_DEATH, &deaths_refused);
-		kept += kinds[n - 1] == GATE_CLOCK;
 	}
 	print_message("# %u halts; too late at %u of %u, and after %u deaths\n", count, refused,
-		kept, deaths_refused);
-	assert_true(refused > 3 && refused < kept - 3 && deaths_refused > 3);
+		tried, deaths_refused);
+	assert_true(refused > 2 && refused + 2 < tried && deaths_refused > 2);
 }
 
 /* With an argument only the changes whose text holds it are tried. */
