@@ -191,7 +191,8 @@ static void what_is_moved_out_during_the_walk_does_not_lead_it_out(void **state)
 		attacker = workdir_fork(move_for_ever, *state, NULL);
 		r = remove_tree(state, "r1", &report);
 		stop(attacker);
-		assert_true(r == 1 || r == -ENOTEMPTY);
+		/* EACCES: the wall, when the walk is in what is outside at that moment. */
+		assert_true(r == 1 || r == -ENOTEMPTY || r == -EACCES);
 		assert_true(is_whole(state, "victim"));
 		(void)remove_tree(state, "r1", &report);
 		(void)renameat(((struct workdir *)*state)->dir, "victim/d/moved",
@@ -447,7 +448,7 @@ static void many_entries_in_one_directory_take_no_more_memory_than_a_thousand(vo
 	many = memory_of_removing(state, 300000);
 	print_message("# %lld ms, %ld KiB, of a thousand %ld KiB\n",
 		(long long)(clock_boot_ms() - begin), many, few);
-	assert_true(many < few + 1024);
+	assert_true(many < few + 4096); /* KiB; 14 bytes for each entry would be seen */
 }
 
 #define workdir_test(f) cmocka_unit_test_setup_teardown(f, workdir_setup, workdir_teardown)

@@ -219,9 +219,11 @@ static void stop(pid_t pid)
 
 static void must_2_a_directory_swapped_for_a_link_leads_nowhere(void **state)
 {
+	int64_t end = clock_boot_ms() + 4000;
+
 	workdir_in_memory(*state);
 	make_victim(state);
-	for (int i = 0; i < 300; i++) {
+	while (clock_boot_ms() < end) {
 		struct rmtree_report report = { 0 };
 		pid_t swapper;
 		int r;
@@ -939,7 +941,7 @@ static void wait_a_little(void **state, const char *name, int flags)
 	(void)state;
 	(void)name;
 	(void)flags;
-	(void)usleep(3000);
+	(void)usleep(10000);
 }
 
 static void the_deadline_is_looked_at_on_the_way(void **state)
@@ -955,11 +957,11 @@ static void the_deadline_is_looked_at_on_the_way(void **state)
 		workdir_fill(*state, name);
 	}
 	hook = wait_a_little;
-	assert_int_equal(rmtree(parent, "r1", deadline_in_ms(100), &report, &error), -ETIME);
+	assert_int_equal(rmtree(parent, "r1", deadline_in_ms(1500), &report, &error), -ETIME);
 	hook = NULL;
 	assert_string_equal(error.text, "delete r1: Timer expired");
-	assert_in_range(report.entries, 1, 100);
-	assert_in_range(report.bytes_freed, 8192, 100 * 8192);
+	assert_in_range(report.entries, 1, 299);
+	assert_in_range(report.bytes_freed, 8192, 299 * 8192);
 	expect_gone(state, "r1");
 }
 
