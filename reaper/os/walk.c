@@ -133,6 +133,7 @@ void walk_again(struct walk *walk)
 	struct walk_stream *stream = walk_stream(walk, walk->depth - 1);
 	struct walk_level *level = walk_top(walk);
 
+	assert(level);
 	(void)lseek(stream->fd, 0, SEEK_SET); /* cannot fail on a directory that was read */
 	stream->at = stream->filled = 0;
 	level->taken = 0;
@@ -141,7 +142,10 @@ void walk_again(struct walk *walk)
 
 void walk_end(struct walk *walk)
 {
-	walk_top(walk)->ended = true;
+	struct walk_level *level = walk_top(walk);
+
+	assert(level);
+	level->ended = true;
 }
 
 /* The next record, or NULL at the end, then *ret_code is 0 or an errno. */
