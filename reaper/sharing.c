@@ -6,6 +6,8 @@
 #include "os/dir.h"
 #include "text_list.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <sys/stat.h>
 
 /* Something that a run claims, by what it is and not by what it is called. */
@@ -40,14 +42,16 @@ static int thing_compare(const void *a, const void *b)
 
 /*
  * Device and inode of a directory, NULL when there is none. Of a file it says nothing: a run can
- * give another run's file a second name.
+ * give another run's file a second name. Opened as a path only: a mount on it may never answer.
  */
 static char *directory_key(const char *path)
 {
-	int fd CLEANUP(fd_done) = dir_open(path, NULL);
+	int top CLEANUP(fd_done) = dir_open("/", NULL), fd CLEANUP(fd_done) = -EBADF;
 	struct stat st;
 
-	if (fd < 0 || fstat(fd, &st) != 0)
+	if (top >= 0 && path[0] == '/' && path[1])
+		fd = dir_open_through(top, path + 1, O_PATH | O_DIRECTORY | O_NOFOLLOW);
+	if (fd < 0 || dir_look(fd, "", &st) < 0)
 		return NULL;
 	return mem_printf(
 		"%llx:%llx", (unsigned long long)st.st_dev, (unsigned long long)st.st_ino);

@@ -91,7 +91,8 @@ int dir_look(int dir, const char *name, struct stat *ret_stat)
 {
 	struct statx stx;
 
-	if (statx(dir, name, AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT | AT_STATX_DONT_SYNC,
+	if (statx(dir, name,
+		    AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT | AT_STATX_DONT_SYNC | AT_EMPTY_PATH,
 		    STATX_TYPE | STATX_INO, &stx) != 0)
 		return -errno;
 	*ret_stat = (struct stat){

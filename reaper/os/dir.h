@@ -53,7 +53,7 @@ int dir_make_passable(int dir);
 /*
  * What is known of an entry without asking who serves it: also a mount point behind which nobody
  * answers does not hang (AT_STATX_DONT_SYNC, statx(2)). Type, device and inode are right then, size
- * and times are not told. A last symlink is not followed. 0 or -errno.
+ * and times are not told. A last symlink is not followed; "" is the descriptor itself. 0 or -errno.
  */
 int dir_look(int dir, const char *name, struct stat *ret_stat);
 
