@@ -41,6 +41,14 @@ goes() { [ ! -e "$(tree "$1")" ] && [ "$(mounts_of "$1")" = 0 ]; }
 
 world_new '[policy]
 unsaved = keep'
+# Nothing may be left mounted when the world is removed: rm would wait for a server that sleeps.
+world_leave() {
+	exec 7>&-
+	awk -v at="$world/" 'index($5, at) == 1 { print $5 }' /proc/self/mountinfo | tac |
+		sed 's/\\/\\\\/g' | xargs -r -n 1 printf '%b\0' | xargs -0 -r -n 1 umount -l 2>/dev/null || true
+	world_remove
+}
+trap world_leave EXIT
 outside=$world/outside
 mkdir "$outside"
 echo precious >"$outside/file"
