@@ -138,6 +138,23 @@ static void files_are_kept_byte_for_byte(void **state)
 	}
 }
 
+static void what_is_tracked_is_kept_although_ignored(void **state)
+{
+	struct git_fixture *fixture = *state;
+	struct salvage salvaged;
+
+	git_fixture_sh(fixture,
+		"cd ws/r1; mkdir build; echo 1 >build/in; echo 1 >head.o; git add -f head.o build; "
+		"git commit -qm tracked; echo 2 >head.o; echo 2 >build/in; echo 1 >staged.o; "
+		"git add -f staged.o; echo 2 >staged.o; echo 3 >not.o; echo 3 >build/not");
+	salvaged = salvage_r1(fixture);
+	git_fixture_sh(fixture,
+		"cd repo; for f in head.o build/in staged.o; do "
+		"test \"$(git cat-file blob %s:$f)\" = 2; done; "
+		"! git ls-tree -r --name-only %s | grep not",
+		salvaged.commit, salvaged.commit);
+}
+
 static void neither_attributes_nor_filters_change_what_is_kept(void **state)
 {
 	struct git_fixture *fixture = *state;
@@ -979,6 +996,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		case_of(files_are_kept_byte_for_byte),
+		case_of(what_is_tracked_is_kept_although_ignored),
 		case_of(neither_attributes_nor_filters_change_what_is_kept),
 		case_of(nothing_unsaved_is_nothing_to_do),
 		case_of(the_workspace_is_left_as_it_was),
