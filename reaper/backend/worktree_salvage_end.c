@@ -3,7 +3,9 @@
 #include "base/pathname.h"
 #include "base/text.h"
 #include "os/archive.h"
+#include "os/dir.h"
 #include "os/file.h"
+#include "os/fsuser.h"
 #include "worktree_git.h"
 #include "worktree_salvaged.h"
 
@@ -19,10 +21,27 @@ static int ref_moved(const struct salvage *salvage, struct error *error)
 		error, ESTALE, "%s is not at %s any more, so it stays", shown, salvage->commit);
 }
 
+/* As the owner of the repository: deleting a packed ref writes all of them anew. */
+static int delete_as_owner(git_reference *ref, const char *repo, struct error *error)
+{
+	int common CLEANUP(fd_done) = dir_open(repo, error);
+	struct fsuser owner;
+	int r = common < 0 ? common : fsuser_of(common, &owner, error);
+
+	if (r == 0)
+		r = fsuser_begin(&owner, error);
+	if (r < 0)
+		return r;
+	r = git_reference_delete(ref);
+	fsuser_end(&owner);
+	return r;
+}
+
 static int ref_delete(
 	git_repository *repository, const struct salvage *salvage, struct error *error)
 {
 	git_reference *ref CLEANUP(reference_done) = NULL;
+	struct error unsaid = { 0 };
 	const git_oid *target;
 	git_oid recorded;
 	int r = git_reference_lookup(&ref, repository, salvage->ref);
@@ -35,7 +54,9 @@ static int ref_delete(
 	if (git_oid_fromstr(&recorded, salvage->commit) < 0 || !target ||
 		!git_oid_equal(target, &recorded))
 		return ref_moved(salvage, error);
-	r = git_reference_delete(ref);
+	r = delete_as_owner(ref, salvage->repo, &unsaid);
+	if (unsaid.code)
+		return error_say(error, unsaid.code, "%s", unsaid.text);
 	if (r == GIT_ENOTFOUND)
 		return 0;
 	if (r == GIT_EMODIFIED)

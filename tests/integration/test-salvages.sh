@@ -143,6 +143,47 @@ finding_again() {
 	check "it can be restored" got 0 "restored" restore r5 "$world/again"
 }
 
+# From a run that goes to the same status, by nothing but the program.
+really() {
+	local before
+	settings "$world/real.ini" "[policy]
+		keep_ok = 0
+		unsaved = salvage"
+	config=$world/real.ini
+	add_worktree w1
+	add_worktree w2
+	for run in w1 w2; do
+		(cd "$(tree $run)" && echo more >>README.md && git add README.md && echo again >>README.md &&
+			git rm -q --cached src/main.c && echo new >new && ln -s new link && mkdir scratch &&
+			echo s >scratch/s)
+	done
+	git init -q "$(tree w2)/scratch/nested"
+	before=$(git -C "$(tree w1)" status --porcelain=v2)
+	for run in w1 w2; do
+		register_run $run --no-container
+		reap finish $run --ok >/dev/null
+	done
+	check "a pass salvages and removes" got 0 "w1.*reaped" --yes
+	check "the trees are gone" no_file "$(tree w1)"
+	check "they are on the books" same "w1 w2" "$(rows | tr ' ' '\n' | sort | paste -sd' ')"
+	check "a commit comes back" got 0 "restored" restore w1 "$world/w1"
+	check "with the same status" same "$before" "$(git -C "$world/w1" status --porcelain=v2)"
+	check "what holds a repository comes back" got 0 "restored .*w2,.*tar.zst" restore w2 "$world/w2"
+	check "with the same status too" same "$before" "$(git -C "$world/w2" status --porcelain=v2)"
+	check "and the repository in it" git -C "$world/w2/scratch/nested" status --short
+	config=
+}
+
+held() {
+	salvage r11 31
+	reap hold >/dev/null
+	reap --yes >/dev/null 2>&1 || true
+	check "a held pass ends nothing" has_ref r11
+	reap resume >/dev/null
+	reap --yes >/dev/null 2>&1 || true
+	check "the next one does" lacks_ref r11
+}
+
 world_new ''
 reap --yes >/dev/null # makes the books
 listing
@@ -150,5 +191,7 @@ restoring
 checking
 ending
 failing
+held
 finding_again
+really
 tap_done

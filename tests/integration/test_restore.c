@@ -143,7 +143,8 @@ static void a_branch_that_is_gone_is_made_again(void **state)
 	assert_true(back.branch_made);
 	assert_as_before(fixture);
 	/* Twice works, only not on the same branch. */
-	git_fixture_sh(fixture, "mv back first && git -C repo worktree repair ../first 2>/dev/null");
+	git_fixture_sh(
+		fixture, "mv back first && git -C repo worktree repair ../first 2>/dev/null");
 	restored(fixture, &salvaged, &back);
 	assert_null(back.branch);
 	assert_int_equal(back.note_count, 1);
@@ -302,6 +303,23 @@ static void what_cannot_be_brought_back_leaves_nothing(void **state)
 	git_fixture_sh(fixture, "cd repo/.git/objects && id=$(git rev-parse " REF
 				":deep/er/f) && rm -f ${id%%%%${id#??}}/${id#??}");
 	assert_fails(fixture, &salvaged, "back", -ENOENT, "deep/er/f");
+}
+
+/* What is staged is read when git's record is there already. */
+static void what_fails_late_leaves_nothing_either(void **state)
+{
+	struct git_fixture *fixture = *state;
+	struct salvage salvaged;
+
+	git_fixture_sh(fixture, "%s", work);
+	salvaged = salvage(fixture);
+	take_away(fixture);
+	git_fixture_sh(fixture,
+		"git -C repo branch -qD sbx/r1 && cd repo/.git/objects && "
+		"id=$(git rev-parse " REF "^2^{tree}) && rm -f ${id%%%%${id#??}}/${id#??}");
+	assert_fails(fixture, &salvaged, "back", -ENOENT, "what was staged");
+	git_fixture_sh(fixture, "git -C repo worktree add -q --detach ../other");
+	assert_fails(fixture, &salvaged, "back", -ENOENT, "what was staged");
 }
 
 static void a_full_disk_leaves_nothing(void **state)
@@ -534,10 +552,13 @@ static void a_ref_ends_once_and_is_then_gone(void **state)
 	struct error error = { 0 };
 
 	assert_int_equal(present(fixture, &salvaged), TRI_YES);
-	git_fixture_sh(fixture, "git -C repo pack-refs --all");
+	git_fixture_sh(fixture, "git -C repo pack-refs --all && chown -R 12345:12346 repo");
 	assert_int_equal(worktree_salvage_end(&salvaged, &error), 1);
+	assert_true(git_fixture_holds(fixture, "[ -z \"$(find repo ! -uid 12345)\" ]"));
+	git_fixture_sh(fixture, "chown -R 0:0 repo");
 	assert_int_equal(present(fixture, &salvaged), TRI_NO);
-	assert_false(git_fixture_holds(fixture, "git -C repo rev-parse -q --verify " REF " >/dev/null"));
+	assert_false(
+		git_fixture_holds(fixture, "git -C repo rev-parse -q --verify " REF " >/dev/null"));
 	assert_int_equal(worktree_salvage_end(&salvaged, &error), 0);
 	git_fixture_sh(fixture, "rm -rf repo");
 	assert_int_equal(worktree_salvage_end(&salvaged, &error), 0);
@@ -555,7 +576,8 @@ static void a_ref_that_was_moved_or_is_another_stays(void **state)
 	git_fixture_sh(fixture, "git -C repo update-ref " REF " main");
 	assert_int_equal(present(fixture, &salvaged), TRI_NO);
 	assert_int_equal(worktree_salvage_end(&salvaged, &error), -ESTALE);
-	assert_true(git_fixture_holds(fixture, "git -C repo rev-parse -q --verify " REF " >/dev/null"));
+	assert_true(
+		git_fixture_holds(fixture, "git -C repo rev-parse -q --verify " REF " >/dev/null"));
 	git_fixture_sh(fixture, "git -C repo update-ref refs/sbx/salvage/r10 main && "
 				"git -C repo update-ref refs/sbx/salvage/r2 main");
 	salvaged.commit = fixture->head;
@@ -676,6 +698,7 @@ int main(void)
 		TEST(a_merge_in_progress_goes_on),
 		TEST(nothing_that_the_repository_names_is_run),
 		TEST(what_cannot_be_brought_back_leaves_nothing),
+		TEST(what_fails_late_leaves_nothing_either),
 		TEST(a_full_disk_leaves_nothing),
 		TEST(an_empty_directory_is_filled),
 		TEST(it_belongs_to_the_owner_of_the_repository),
