@@ -122,8 +122,8 @@ struct resource {
 	const char *base;   /* worktree: commit id of HEAD at registration */
 	const char *branch; /* worktree: the run's branch, short */
 	/*
-	 * Identity beyond the name. worktree, path: time of birth (dir_birth) · container: full id · scope: invocation id · process:
-	 * "BOOTID:STARTTICKS"
+	 * Identity beyond the name. worktree, path: time of birth (dir_birth) · container: full id ·
+	 * scope: invocation id · process: "BOOTID:STARTTICKS"
 	 */
 	const char *token;
 	/*

@@ -18,7 +18,8 @@ int pass_open(const struct session *session, const char *pass, const struct inve
 
 /*
  * Applies the plan until it is done, the deadline passes or a signal asks to stop; what is not
- * reached is deferred. When somebody holds all passes meanwhile, the rest is held. 0; -errno when the database failed, after which nothing more is begun.
+ * reached is deferred. When somebody holds all passes meanwhile, the rest is held. 0; -errno when
+ * the database failed, after which nothing more is begun.
  */
 int pass_apply(const struct session *session, const char *pass, int64_t deadline_ms,
 	const struct plan *plan, struct inventory *inventory, struct error *error);
@@ -26,9 +27,8 @@ int pass_apply(const struct session *session, const char *pass, int64_t deadline
 /*
  * Ends what was salvaged longer than [policy] salvage_keep ago, and sweeps unfinished archives. Not
  * what is pinned, nor anything under a hold, or in a pass that cannot see every .keep, or whose clock
- * was stepped. One
- * that cannot be ended is told to `failed` and waits for the next pass. Needs the pass lock. 0;
- * -errno when the database failed.
+ * was stepped. One that cannot be ended is told to `failed` and waits for the next pass. Needs the
+ * pass lock. 0; -errno when the database failed.
  */
 int pass_end_salvages(const struct session *session, const struct inventory *inventory,
 	void (*failed)(void *context, const struct salvage *salvage, const struct error *error),

@@ -10,7 +10,8 @@
  * names, which this one does not); GIT_OPT_SET_SEARCH_PATH empty, so that no configuration of the
  * host or of a user is read; GIT_OPT_ENABLE_FSYNC_GITDIR, since what is written there stands for
  * what is removed next; GIT_OPT_ENABLE_STRICT_OBJECT_CREATION off, since a tree of a partial clone
- * names objects that are elsewhere (who makes one sees to it that the rest is there). Caches and open packs are bounded.
+ * names objects that are elsewhere (who makes one sees to it that the rest is there). Caches and open
+ * packs are bounded.
  */
 #pragma once
 

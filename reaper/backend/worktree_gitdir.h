@@ -11,8 +11,8 @@
  * Whether the git directory holds directories, regular files and sockets only (a fifo would block
  * the library, a link would lead it away), its configuration includes no other, and it takes
  * neither refs (commondir) nor objects (alternates) from a place of its choosing: objects may be
- * borrowed from the configured repositories, and from what lies below a root. 0, -EINVAL with an error that names what is
- * wrong, -errno.
+ * borrowed from the configured repositories, and from what lies below a root. 0, -EINVAL with an
+ * error that names what is wrong, -errno.
  */
 int worktree_gitdir_plain(const char *path, const struct settings *settings, struct error *error);
 

@@ -18,9 +18,9 @@ struct mount_view {
 
 /*
  * Brings the view up to date. What the kernel does not tell is that a directory above a mount was
- * renamed: until something is mounted or unmounted the old path stays. 0; -errno: nothing may be said about mounts. Namespaces are told
- * apart by the ids of mounts, each of which is in one namespace only: /proc/PID/ns/mnt of PID 1 is
- * for CAP_SYS_PTRACE only, its mountinfo is not. Where /proc has no PID 1 (hidepid), or shows none
+ * renamed: until something is mounted or unmounted the old path stays. 0; -errno: nothing may be
+ * said about mounts. Namespaces are told apart by the ids of mounts, each of which is in one
+ * namespace only: /proc/PID/ns/mnt of PID 1 is for CAP_SYS_PTRACE only, its mountinfo is not. Where /proc has no PID 1 (hidepid), or shows none
  * of its mounts, it counts as being in ours.
  */
 int mount_view_now(struct mount_view *view, struct error *error);

@@ -11,9 +11,9 @@ struct tree_size {
 };
 
 /*
- * Bytes allocated to, and inodes of, the entry `name` of directory `parent` and all below: symlinks not followed,
- * mounts not entered, a file with several links counted once for each, access times left alone
- * where the kernel lets us (O_NOATIME, open(2)). 0 when it was measured (not there: nothing), -ETIME
+ * Bytes allocated to, and inodes of, the entry `name` of directory `parent` and all below: symlinks
+ * not followed, mounts not entered, a file with several links counted once for each, access times
+ * left alone where the kernel lets us (O_NOATIME, open(2)). 0 when it was measured (not there: nothing), -ETIME
  * when the deadline (boot clock, ms) passed: then *ret_size is what was counted by then, and the
  * tree is larger. -ESTALE when directories were moved meanwhile, -errno when a part cannot be read:
  * the error names the path below parent (escaped).
