@@ -96,7 +96,9 @@ static int removal_prove(struct removal *removal)
 	const char *root =
 		resource->at ? mount_root_of(removal->state->settings, resource->at) : NULL;
 	int dir CLEANUP(fd_done) = -EBADF;
+	char *why CLEANUP(mem_done) = NULL;
 	char birth[DIR_BIRTH];
+	const char *another;
 	struct stat stat;
 
 	if (!root || !pathname_below(resource->locator, resource->at))
@@ -109,15 +111,13 @@ static int removal_prove(struct removal *removal)
 	if (removal->tree < 0 || fstat(removal->tree, &stat) < 0)
 		return removal_fail(removal, removal->tree < 0 ? -removal->tree : errno,
 			"the tree it lies in cannot be opened");
-	if ((resource->dev || resource->ino) &&
-		(stat.st_dev != resource->dev || stat.st_ino != resource->ino))
-		return removal_fail(
-			removal, ESTALE, "it lies in another tree than the one registered");
-	if (resource->token && dir_birth(removal->tree, birth) &&
-		!text_equal(birth, resource->token))
-		return removal_fail(
-			removal, ESTALE, "it lies in a younger tree than the one registered");
-	return 0;
+	another = dir_differs(&(struct dir_known){ resource->dev, resource->ino, resource->token },
+		&(struct dir_known){
+			stat.st_dev, stat.st_ino, dir_birth(removal->tree, birth) ? birth : NULL });
+	if (!another)
+		return 0;
+	why = mem_printf("the tree it lies in is %s", another);
+	return removal_fail(removal, ESTALE, why);
 }
 
 static struct unmount removal_of(const struct removal *removal, const struct mount *mount)

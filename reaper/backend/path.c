@@ -242,15 +242,11 @@ static void contradict(struct resource *resource, const char *note)
 	resource->note = note;
 }
 
-/* Whether what was seen is not what was registered: says so, or NULL. */
+/* Why what was seen is not what was registered, or NULL. */
 static const char *another_thing(const struct resource *told, const struct path_seen *seen)
 {
-	if ((told->dev || told->ino) &&
-		(seen->st.st_dev != told->dev || seen->st.st_ino != told->ino))
-		return "another thing than was registered stands there";
-	if (told->token && seen->birth[0] && !text_equal(told->token, seen->birth))
-		return "a younger thing has the inode of the one registered";
-	return NULL;
+	return dir_differs(&(struct dir_known){ told->dev, told->ino, told->token },
+		&(struct dir_known){ seen->st.st_dev, seen->st.st_ino, seen->birth });
 }
 
 static void probe_place(const char *root, struct resource *resource, struct arena *arena)
@@ -271,7 +267,7 @@ static void probe_place(const char *root, struct resource *resource, struct aren
 	else if (r == 0)
 		another = another_thing(resource, &seen);
 	if (another)
-		contradict(resource, another);
+		contradict(resource, arena_printf(arena, "what stands there is %s", another));
 	if (r < 0 || another || resource->dev || resource->ino)
 		return;
 	/* From here on it is this one, whatever gets its name. */
@@ -352,8 +348,12 @@ static void path_discover(void *state, struct inventory *inventory, const char *
 	discover_list(&settings->path_roots, inventory, only);
 }
 
-/* 1 when what stands there is what was registered and nothing is mounted in it, 0 gone, -errno. */
-static int path_prove(const char *root, const struct resource *resource, struct error *error)
+/*
+ * 1 when what stands there is what was registered and nothing is mounted in it, 0 gone, -errno.
+ * *ret_dev: the device it is on now.
+ */
+static int path_prove(
+	const char *root, const struct resource *resource, uint64_t *ret_dev, struct error *error)
 {
 	char *shown CLEANUP(mem_done) = text_escape(resource->locator);
 	struct error unseen = { 0 };
@@ -365,7 +365,9 @@ static int path_prove(const char *root, const struct resource *resource, struct 
 		return 0;
 	another = r < 0 ? NULL : another_thing(resource, &seen);
 	if (another)
-		return error_say(error, ESTALE, "path %.200s: %s", shown, another);
+		return error_say(
+			error, ESTALE, "path %.200s: what stands there is %s", shown, another);
+	*ret_dev = r < 0 ? resource->dev : seen.st.st_dev;
 	r = mounts_refuse(resource->locator, error);
 	return r < 0 ? r : 1; /* what could not be looked at is trash_put's to refuse */
 }
@@ -378,6 +380,7 @@ static int path_remove(
 	struct arena arena CLEANUP(arena_done) = { 0 };
 	int dir CLEANUP(fd_done) = -EBADF;
 	const char *root = NULL, *fault;
+	uint64_t dev;
 	int r;
 
 	(void)effort; /* a rename takes no time that could be limited */
@@ -387,14 +390,14 @@ static int path_remove(
 	if (fault)
 		return error_say(
 			error, EINVAL, "path %s: %s", escaped(&arena, resource->locator), fault);
-	r = path_prove(root, resource, error);
+	r = path_prove(root, resource, &dev, error);
 	if (r <= 0)
 		return r;
 	dir = dir_open(root, error);
 	if (dir < 0)
 		return dir;
 	return trash_put(dir, pathname_below(resource->locator, root), resource->run,
-		resource->generation, resource->dev, resource->ino, NULL, error);
+		resource->generation, resource->ino ? dev : 0, resource->ino, NULL, error);
 }
 
 /* Deletes what the run has in the trash, unless something is mounted in it. */

@@ -67,6 +67,7 @@ static void look_identity(struct look *look)
 	const struct resource *told = look->resource;
 	struct sight *sight = look->sight;
 	char birth[DIR_BIRTH];
+	const char *another;
 	struct stat stat;
 
 	if (fstat(sight->tree, &stat) < 0) {
@@ -76,10 +77,12 @@ static void look_identity(struct look *look)
 	sight->present = TRI_YES;
 	sight->dev = stat.st_dev;
 	sight->ino = stat.st_ino;
-	if ((told->dev || told->ino) && (told->dev != sight->dev || told->ino != sight->ino))
-		look_contradicts(look, "another directory stands there than the one registered");
-	if (told->token && dir_birth(sight->tree, birth) && !text_equal(told->token, birth))
-		look_contradicts(look, "a younger directory has the inode of the one registered");
+	another = dir_differs(&(struct dir_known){ told->dev, told->ino, told->token },
+		&(struct dir_known){
+			sight->dev, sight->ino, dir_birth(sight->tree, birth) ? birth : NULL });
+	if (another)
+		look_contradicts(
+			look, arena_printf(look->arena, "what stands there is %s", another));
 }
 
 static void look_tree(struct look *look)

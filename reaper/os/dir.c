@@ -129,6 +129,18 @@ bool dir_birth(int fd, char ret_birth[DIR_BIRTH])
 	return true;
 }
 
+const char *dir_differs(const struct dir_known *told, const struct dir_known *seen)
+{
+	bool births = told->birth && *told->birth && seen->birth && *seen->birth;
+
+	if ((told->dev || told->ino) &&
+		(told->ino != seen->ino || (!births && told->dev != seen->dev)))
+		return "another one than the one that was registered";
+	if (births && !text_equal(told->birth, seen->birth))
+		return "a younger one, with the inode of the one that was registered";
+	return NULL;
+}
+
 static bool dir_owner_trusted(uid_t uid, const uid_t *owners, size_t owner_count)
 {
 	bool trusted = uid == 0 || uid == geteuid();

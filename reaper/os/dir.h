@@ -71,6 +71,19 @@ enum { DIR_BIRTH = 48 };
  */
 bool dir_birth(int fd, char ret_birth[DIR_BIRTH]);
 
+/* What names one thing for good: `birth` is "" (or NULL) where the filesystem does not tell. */
+struct dir_known {
+	uint64_t dev, ino; /* 0, 0: not known */
+	const char *birth;
+};
+
+/*
+ * Why one thing is not the other, in words; NULL: it is, as far as both are known. With the same
+ * inode and time of birth the device may be another: btrfs, LVM and loop devices get their numbers
+ * anew at a mount or boot.
+ */
+const char *dir_differs(const struct dir_known *told, const struct dir_known *seen);
+
 /*
  * Whether nobody but trusted users can rename or replace the directory: it and every parent up to
  * "/" is a real directory owned by root, by our effective user or by one of owners, and writable by

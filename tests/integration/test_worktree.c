@@ -180,7 +180,7 @@ static void what_contradicts_its_record_is_never_removed(void **state)
 	} cases[] = {
 		{ "mv ws/r1 ws/real; ln -s real ws/r1", "symlink" },
 		{ "rm -rf ws/r1; echo x >ws/r1", "not a directory" },
-		{ "mv ws/r1 ws/was; mkdir ws/r1; echo x >ws/r1/x", "another directory" },
+		{ "mv ws/r1 ws/was; mkdir ws/r1; echo x >ws/r1/x", "another one" },
 		{ "echo junk >ws/r1/.git", "neither a git link" },
 		{ "rm ws/r1/.git; ln -s ../r1 ws/r1/.git", "neither a git link" },
 		{ "rm ws/r1/.git; git init -q ws/r1", "a repository of its own" },
@@ -190,7 +190,7 @@ static void what_contradicts_its_record_is_never_removed(void **state)
 		{ "git -C repo worktree add -q ../ws/r2; cp ws/r2/.git ws/r1/.git",
 			"record of another tree" },
 		{ "git -C repo worktree move ../ws/r1 ../ws/moved; cp -a ws/moved ws/r1",
-			"another directory" },
+			"another one" },
 	};
 	struct git_fixture *fixture = *state;
 

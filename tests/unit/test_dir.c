@@ -249,6 +249,31 @@ static void a_closed_directory_is_made_passable_through_its_descriptor(void **st
 
 #define workdir_test(f) cmocka_unit_test_setup_teardown(f, workdir_setup, workdir_teardown)
 
+static void a_thing_is_known_by_inode_and_birth_when_its_device_got_another_number(void **state)
+{
+	static const struct {
+		struct dir_known told, seen;
+		const char *why;
+	} cases[] = {
+		{ { 1, 2, "3.4" }, { 1, 2, "3.4" }, NULL },
+		{ { 1, 2, "3.4" }, { 9, 2, "3.4" }, NULL }, /* after a boot */
+		{ { 1, 2, "3.4" }, { 1, 2, "3.5" }, "younger" },
+		{ { 1, 2, "3.4" }, { 1, 9, "3.4" }, "another" },
+		{ { 1, 2, NULL }, { 1, 2, "3.4" }, NULL },
+		{ { 1, 2, NULL }, { 9, 2, "3.4" }, "another" },
+		{ { 1, 2, "3.4" }, { 9, 2, "" }, "another" },
+		{ { 0, 0, NULL }, { 9, 2, "3.4" }, NULL }, /* nothing was registered */
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		const char *why = dir_differs(&cases[i].told, &cases[i].seen);
+
+		if (!why != !cases[i].why || (why && !strstr(why, cases[i].why)))
+			fail_msg("case %zu: %s", i, why ? why : "it is the same");
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -258,6 +283,8 @@ int main(void)
 		workdir_test(below_enters_no_mount_not_even_of_the_same_filesystem),
 		workdir_test(identity_is_that_of_the_link_itself),
 		cmocka_unit_test(names_are_one_component),
+		cmocka_unit_test(
+			a_thing_is_known_by_inode_and_birth_when_its_device_got_another_number),
 		workdir_test(trust_needs_the_whole_way_up),
 		workdir_test(trust_ends_where_others_can_write),
 		workdir_test(trust_takes_no_symlink_and_no_unclean_path),

@@ -438,11 +438,11 @@ static void a_tree_that_is_not_the_registered_one_keeps_its_mounts(void **state)
 	fixture_open(&fixture, state);
 	put_tmpfs(&fixture, "ws/r1/m");
 	fixture.run->resources[0].ino++;
-	expect_stays(&fixture, "ws/r1/m", -ESTALE, "another tree");
+	expect_stays(&fixture, "ws/r1/m", -ESTALE, "another one");
 	fixture.run->resources[0].ino--;
 	found(&fixture, "ws/r1/m")->ino--;
 	found(&fixture, "ws/r1/m")->token = "1.000000001";
-	expect_stays(&fixture, "ws/r1/m", -ESTALE, "younger tree");
+	expect_stays(&fixture, "ws/r1/m", -ESTALE, "younger one");
 }
 
 /* A rename above a mount moves it, and is no change that the kernel tells. */
