@@ -4,6 +4,7 @@
 #include "base/text.h"
 #include "worktree_git.h"
 #include "worktree_record.h"
+#include "worktree_ref_delete.h"
 
 #include <errno.h>
 
@@ -211,6 +212,8 @@ int worktree_branch_remove(const struct branch_ask *ask, struct error *error)
 	struct branch branch CLEANUP(branch_done) = { .ask = ask, .arena = &arena };
 	struct branch_view seen = branch_look(&branch);
 	char *name CLEANUP(mem_done) = text_escape(ask->name);
+	char commit[GIT_OID_HEXSZ + 1];
+	struct error unsaid = { 0 };
 	int r;
 
 	switch (seen.answer) {
@@ -225,10 +228,7 @@ int worktree_branch_remove(const struct branch_ask *ask, struct error *error)
 	if (seen.held)
 		return error_say(error, EBUSY, "delete branch %s: it is still checked out in %s",
 			name, seen.held);
-	r = git_reference_delete(branch.ref);
-	if (r == GIT_ENOTFOUND)
-		return 0;
-	if (r == GIT_EMODIFIED)
-		return worktree_git_error(error, ESTALE, "delete branch", ask->name);
-	return r < 0 ? worktree_git_error(error, EIO, "delete branch", ask->name) : 1;
+	git_oid_tostr(commit, sizeof(commit), git_reference_target(branch.ref));
+	r = worktree_ref_delete(branch.common, git_reference_name(branch.ref), commit, &unsaid);
+	return r < 0 ? error_say(error, -r, "delete branch %s: %s", name, unsaid.text) : r;
 }

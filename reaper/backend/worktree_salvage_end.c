@@ -3,74 +3,18 @@
 #include "base/pathname.h"
 #include "base/text.h"
 #include "os/archive.h"
-#include "os/dir.h"
 #include "os/file.h"
-#include "os/fsuser.h"
-#include "worktree_git.h"
+#include "worktree_ref_delete.h"
 #include "worktree_salvaged.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <sys/stat.h>
 
-static int ref_moved(const struct salvage *salvage, struct error *error)
-{
-	char *shown CLEANUP(mem_done) = text_escape(salvage->ref);
-
-	return error_say(
-		error, ESTALE, "%s is not at %s any more, so it stays", shown, salvage->commit);
-}
-
-/* As the owner of the repository: deleting a packed ref writes all of them anew. */
-static int delete_as_owner(git_reference *ref, const char *repo, struct error *error)
-{
-	int common CLEANUP(fd_done) = dir_open(repo, error);
-	struct fsuser owner;
-	int r = common < 0 ? common : fsuser_of(common, &owner, error);
-
-	if (r == 0)
-		r = fsuser_begin(&owner, error);
-	if (r < 0)
-		return r;
-	r = git_reference_delete(ref);
-	fsuser_end(&owner);
-	return r;
-}
-
-static int ref_delete(
-	git_repository *repository, const struct salvage *salvage, struct error *error)
-{
-	git_reference *ref CLEANUP(reference_done) = NULL;
-	struct error unsaid = { 0 };
-	const git_oid *target;
-	git_oid recorded;
-	int r = git_reference_lookup(&ref, repository, salvage->ref);
-
-	if (r == GIT_ENOTFOUND)
-		return 0;
-	if (r < 0)
-		return worktree_git_error(error, EIO, "look up", salvage->ref);
-	target = git_reference_target(ref);
-	if (git_oid_fromstr(&recorded, salvage->commit) < 0 || !target ||
-		!git_oid_equal(target, &recorded))
-		return ref_moved(salvage, error);
-	r = delete_as_owner(ref, salvage->repo, &unsaid);
-	if (unsaid.code)
-		return error_say(error, unsaid.code, "%s", unsaid.text);
-	if (r == GIT_ENOTFOUND)
-		return 0;
-	if (r == GIT_EMODIFIED)
-		return ref_moved(salvage, error);
-	return r < 0 ? worktree_git_error(error, EIO, "delete", salvage->ref) : 1;
-}
-
 /* MUST 1. A repository that is gone took its refs along. */
 static int ref_end(const struct salvage *salvage, struct error *error)
 {
-	git_repository *repository CLEANUP(repository_done) = NULL;
-	struct error unsaid = { 0 };
 	char *shown CLEANUP(mem_done) = NULL;
-	int r;
 
 	if (!salvage->ref)
 		return 0;
@@ -79,11 +23,7 @@ static int ref_end(const struct salvage *salvage, struct error *error)
 		!worktree_salvage_name_is_of(salvage->ref + strlen(SALVAGE_REFS), salvage->run))
 		return error_say(
 			error, EINVAL, "%s is no salvage ref of run %s", shown, salvage->run);
-	r = worktree_git_open(salvage->repo, &repository, &unsaid);
-	if (r == -ENOENT)
-		return 0;
-	return r < 0 ? error_say(error, -r, "%s", unsaid.text)
-		     : ref_delete(repository, salvage, error);
+	return worktree_ref_delete(salvage->repo, salvage->ref, salvage->commit, error);
 }
 
 /* MUST 2. */

@@ -8,6 +8,7 @@
 #include "base/pathname.h"
 #include "base/text.h"
 #include "os/archive.h"
+#include "os/confine.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -590,6 +591,35 @@ static void a_ref_that_was_moved_or_is_another_stays(void **state)
 		"git -C repo rev-parse -q --verify refs/sbx/salvage/r10 >/dev/null"));
 }
 
+/* MUST 1 of worktree_ref_delete.h: the library follows each of these. */
+static void links_of_the_repository_lead_to_nothing_outside(void **state)
+{
+	static const char *const plants[] = {
+		"mkdir -p logs/refs/sbx && ln -s ../../../../../victims logs/refs/sbx/salvage",
+		"mv refs/sbx/salvage ../../refs.there && "
+		"ln -s ../../../../refs.there refs/sbx/salvage",
+		"git pack-refs --all && mv packed-refs ../../packed.there && "
+		"ln -s ../../packed.there packed-refs",
+	};
+	struct git_fixture *fixture = *state;
+	struct salvage salvaged = salvage(fixture);
+
+	if (confine_abi(NULL) < 2)
+		skip();
+	git_fixture_sh(fixture, "mkdir victims && echo precious >victims/r1");
+	for (size_t i = 0; i < ARRAY_SIZE(plants); i++) {
+		git_fixture_sh(fixture,
+			"cp -a repo/.git clean.git && (cd repo/.git && %s) && "
+			"ls -lR --time-style=full-iso victims *.there >before.ls 2>/dev/null || :",
+			plants[i]);
+		(void)worktree_salvage_end(&salvaged, NULL);
+		assert_true(git_fixture_holds(fixture,
+			"ls -lR --time-style=full-iso victims *.there >after.ls 2>/dev/null || :; "
+			"cmp before.ls after.ls"));
+		git_fixture_sh(fixture, "rm -rf repo/.git *.there && mv clean.git repo/.git");
+	}
+}
+
 static void a_repository_that_cannot_be_used_ends_nothing(void **state)
 {
 	struct git_fixture *fixture = *state;
@@ -710,6 +740,7 @@ int main(void)
 		TEST(an_archive_with_a_commit_beside_it_is_both),
 		TEST(a_ref_ends_once_and_is_then_gone),
 		TEST(a_ref_that_was_moved_or_is_another_stays),
+		TEST(links_of_the_repository_lead_to_nothing_outside),
 		TEST(a_repository_that_cannot_be_used_ends_nothing),
 		TEST(an_archive_ends_and_nothing_else_is_unlinked),
 		TEST(what_was_salvaged_is_found_again),

@@ -1,0 +1,114 @@
+#include "worktree_ref_delete.h"
+
+#include "base/clock.h"
+#include "base/text.h"
+#include "os/confine.h"
+#include "os/dir.h"
+#include "os/errand.h"
+#include "os/fsuser.h"
+#include "worktree_git.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+
+enum { DELETE_MS = 30 * 1000 };
+
+struct deletion {
+	const char *common, *name, *commit;
+};
+
+static int moved(const struct deletion *deletion, struct error *error)
+{
+	char *shown CLEANUP(mem_done) = text_escape(deletion->name);
+
+	return error_say(
+		error, ESTALE, "%s is not at %s any more, so it stays", shown, deletion->commit);
+}
+
+static int delete (const struct deletion *deletion, struct error *error)
+{
+	git_repository *repository CLEANUP(repository_done) = NULL;
+	git_reference *ref CLEANUP(reference_done) = NULL;
+	const git_oid *target;
+	git_oid expected;
+	int r = worktree_git_open(deletion->common, &repository, error);
+
+	if (r < 0)
+		return r;
+	r = git_reference_lookup(&ref, repository, deletion->name);
+	if (r == GIT_ENOTFOUND)
+		return 0;
+	if (r < 0)
+		return worktree_git_error(error, EIO, "look up", deletion->name);
+	target = git_reference_target(ref);
+	if (git_oid_fromstr(&expected, deletion->commit) < 0 || !target ||
+		!git_oid_equal(target, &expected))
+		return moved(deletion, error);
+	r = git_reference_delete(ref);
+	if (r == GIT_ENOTFOUND)
+		return 0;
+	if (r == GIT_EMODIFIED)
+		return moved(deletion, error);
+	return r < 0 ? worktree_git_error(error, EIO, "delete", deletion->name) : 1;
+}
+
+/* A "packed-refs" that is written anew stays as readable as it was. */
+static mode_t mask_for(int common)
+{
+	struct stat stat;
+
+	if (fstatat(common, "packed-refs", &stat, AT_SYMLINK_NOFOLLOW) < 0 ||
+		!S_ISREG(stat.st_mode))
+		return S_IWGRP | S_IWOTH;
+	return ~stat.st_mode & (S_IRWXG | S_IRWXO);
+}
+
+/* A part of it that is not its owner's, such as what root once made there, takes us ourselves. */
+static int delete_confined(
+	const struct deletion *deletion, int common, bool confined, struct error *error)
+{
+	struct error unsaid = { 0 };
+	struct fsuser owner;
+	int r = fsuser_of(common, &owner, error);
+
+	if (r == 0)
+		r = fsuser_begin(&owner, error);
+	if (r < 0)
+		return r;
+	(void)umask(mask_for(common));
+	r = delete (deletion, &unsaid);
+	fsuser_end(&owner);
+	if (r < 0 && r != -ESTALE && owner.other && confined)
+		return delete (deletion, error);
+	return r < 0 ? error_say(error, -r, "%s", unsaid.text) : r;
+}
+
+static int delete_work(void *context, void *result, struct error *error)
+{
+	const struct deletion *deletion = context;
+	struct error unsaid = { 0 };
+	int common CLEANUP(fd_done) = dir_open(deletion->common, &unsaid), r;
+
+	(void)result;
+	if (common == -ENOENT)
+		return 0;
+	if (common < 0)
+		return error_say(error, -common, "%s", unsaid.text);
+	r = confine_to(&common, 1, CONFINE_WRITE, error); /* MUST 1 */
+	return r < 0 ? r : delete_confined(deletion, common, r > 0, error);
+}
+
+int worktree_ref_delete(
+	const char *common, const char *name, const char *commit, struct error *error)
+{
+	struct deletion deletion = { .common = common, .name = name, .commit = commit };
+	const struct errand errand = {
+		.work = delete_work,
+		.context = &deletion,
+		.what = "delete a ref",
+		.deadline_ms = deadline_in_ms(DELETE_MS),
+	};
+
+	return errand_run(&errand, error);
+}

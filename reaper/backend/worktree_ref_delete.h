@@ -1,0 +1,21 @@
+/*
+ * Deletes a ref of a repository that somebody else may own and change at any moment.
+ *
+ * MUST 1  Nothing outside the common git directory is unlinked or written, wherever the owner has
+ *         its "refs", "logs" or "packed-refs" lead: the library follows such links, for a lock, a
+ *         log, and the file that it renames over. So it works in a child that is confined to that
+ *         directory (os/confine.h) and, first, as its owner; where the kernel cannot confine, only as
+ *         its owner.
+ * MUST 2  The ref goes only while it is at the commit that is given: the library compares under the
+ *         ref's lock.
+ */
+#pragma once
+
+#include "base/error.h"
+
+/*
+ * `commit`: 40 hexadecimal digits. 1, 0 it was gone already (or its repository was), -ESTALE it is at
+ * another commit, -ETIME, -errno.
+ */
+int worktree_ref_delete(
+	const char *common, const char *name, const char *commit, struct error *error);
