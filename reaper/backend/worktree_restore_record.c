@@ -12,13 +12,17 @@
 #include "os/dir.h"
 #include "os/empty_dir.h"
 #include "os/file.h"
+#include "os/fsuser.h"
 #include "os/owner.h"
 #include "os/rmtree.h"
 #include "worktree_branch.h"
+#include "worktree_ref_delete.h"
 #include "worktree_repo.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 enum { NAMES_MAX = 1000, UNDO_MS = 600000 };
 
@@ -78,6 +82,22 @@ static int record_write(struct restoring *restoring, const char *name, const cha
 	return file_write(restoring->record, name, text, strlen(text), 0644, restoring->error);
 }
 
+/*
+ * What its owner may have put in the place of what was just made: a directory of his own could have
+ * links in it, and the library writes an index through one.
+ */
+static int record_is_ours(struct restoring *restoring)
+{
+	struct stat stat;
+
+	if (fstat(restoring->record, &stat) < 0)
+		return record_fail(restoring, errno, "look at the new record");
+	if (stat.st_uid == geteuid() && !(stat.st_mode & (S_IWGRP | S_IWOTH)))
+		return 0;
+	free(TAKE_PTR(restoring->record_name)); /* not ours to undo */
+	return record_fail(restoring, ESTALE, "somebody replaced the new record");
+}
+
 int restore_record_lock(struct restoring *restoring)
 {
 	return record_write(restoring, "locked", "initializing");
@@ -98,7 +118,8 @@ int restore_record_make(struct restoring *restoring)
 		dir_open_below(list, restoring->record_name, O_RDONLY | O_DIRECTORY, NULL);
 	if (restoring->record < 0)
 		return record_fail(restoring, -restoring->record, "open the new record");
-	return restore_record_lock(restoring);
+	r = record_is_ours(restoring);
+	return r < 0 ? r : restore_record_lock(restoring);
 }
 
 /* Index. */
@@ -231,11 +252,35 @@ static bool branch_name_valid(const char *branch)
 	return git_reference_is_valid_name(ref);
 }
 
-/* 1 it is at HEAD's commit (or made there), 0 it is somebody else's now, -errno. */
-static int branch_at_head(struct restoring *restoring, const char *branch)
+/*
+ * As the repository's owner: the library follows links of its "refs" and "logs", writes to what they
+ * lead to, and takes the name of whoever does so from its configuration. 1, 0 somebody was faster.
+ */
+static int branch_make(struct restoring *restoring, const char *branch)
 {
 	char *name CLEANUP(mem_done) = mem_printf("refs/heads/%s", branch);
 	git_reference *made CLEANUP(reference_done) = NULL;
+	struct fsuser owner;
+	int r = fsuser_of(restoring->common, &owner, restoring->error);
+
+	if (r == 0)
+		r = fsuser_begin(&owner, restoring->error);
+	if (r < 0)
+		return r;
+	r = git_reference_create(
+		&made, restoring->repository, name, &restoring->head, 0, "sbx-reap: restored");
+	fsuser_end(&owner);
+	if (r == GIT_EEXISTS)
+		return 0;
+	if (r < 0)
+		return worktree_git_error(restoring->error, EIO, "make the branch", branch);
+	restoring->branch_made = true;
+	return 1;
+}
+
+/* 1 it is at HEAD's commit (or made there), 0 it is somebody else's now, -errno. */
+static int branch_at_head(struct restoring *restoring, const char *branch)
+{
 	git_oid at;
 	int r = worktree_branch_commit(restoring->repository, branch, &at, restoring->error);
 
@@ -243,16 +288,7 @@ static int branch_at_head(struct restoring *restoring, const char *branch)
 		return r;
 	if (r > 0)
 		return restoring->has_head && git_oid_equal(&at, &restoring->head);
-	if (!restoring->has_head)
-		return 1;
-	r = git_reference_create(
-		&made, restoring->repository, name, &restoring->head, 0, "sbx-reap: restored");
-	if (r == GIT_EEXISTS)
-		return 0;
-	if (r < 0)
-		return worktree_git_error(restoring->error, EIO, "make the branch", branch);
-	restoring->branch_made = true;
-	return 1;
+	return restoring->has_head ? branch_make(restoring, branch) : 1;
 }
 
 /* 1 HEAD can be on it, 0 with a note, -errno. */
@@ -401,18 +437,16 @@ int restore_record_finish(struct restoring *restoring)
 
 static void branch_undo(struct restoring *restoring)
 {
-	git_reference *ref CLEANUP(reference_done) = NULL;
 	char *name CLEANUP(mem_done) = NULL;
+	char commit[GIT_OID_HEXSZ + 1];
 
 	if (!restoring->branch_made)
 		return;
 	name = mem_printf("refs/heads/%s", restoring->trailers.branch
 						   ? restoring->trailers.branch
 						   : restoring->restored->branch);
-	if (git_reference_lookup(&ref, restoring->repository, name) == 0 &&
-		git_reference_target(ref) &&
-		git_oid_equal(git_reference_target(ref), &restoring->head))
-		(void)git_reference_delete(ref);
+	git_oid_tostr(commit, sizeof(commit), &restoring->head);
+	(void)worktree_ref_delete(restoring->salvage->repo, name, commit, NULL);
 }
 
 void restore_record_undo(struct restoring *restoring)

@@ -620,6 +620,29 @@ static void links_of_the_repository_lead_to_nothing_outside(void **state)
 	}
 }
 
+/* And so what is written for a branch that is made again. */
+static void a_branch_is_made_by_the_owner_of_the_repository(void **state)
+{
+	struct git_fixture *fixture = *state;
+	struct worktree_restored back;
+	char *directory CLEANUP(mem_done) = mem_printf("%s/back", fixture->base);
+	struct salvage salvaged;
+	struct error error = { 0 };
+
+	if (geteuid() != 0)
+		skip();
+	git_fixture_sh(fixture, "%s && git commit -qm tip --allow-empty", work);
+	salvaged = salvage(fixture);
+	take_away(fixture);
+	git_fixture_sh(fixture, "git -C repo branch -D sbx/r1 && mkdir victims && "
+				"rm -rf repo/.git/logs/refs/heads/sbx && "
+				"ln -s ../../../../../victims repo/.git/logs/refs/heads/sbx && "
+				"git -C repo config core.logAllRefUpdates always && "
+				"chown -Rh 12345:12346 repo");
+	assert_true(worktree_restore(&salvaged, directory, &fixture->arena, &back, &error) < 0);
+	assert_true(git_fixture_holds(fixture, "[ -z \"$(ls victims)\" ]"));
+}
+
 static void a_repository_that_cannot_be_used_ends_nothing(void **state)
 {
 	struct git_fixture *fixture = *state;
@@ -741,6 +764,7 @@ int main(void)
 		TEST(a_ref_ends_once_and_is_then_gone),
 		TEST(a_ref_that_was_moved_or_is_another_stays),
 		TEST(links_of_the_repository_lead_to_nothing_outside),
+		TEST(a_branch_is_made_by_the_owner_of_the_repository),
 		TEST(a_repository_that_cannot_be_used_ends_nothing),
 		TEST(an_archive_ends_and_nothing_else_is_unlinked),
 		TEST(what_was_salvaged_is_found_again),
