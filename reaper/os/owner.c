@@ -6,6 +6,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <sys/stat.h>
 
 struct giving {
 	struct walk walk;
@@ -26,15 +27,33 @@ static int give_fail(struct giving *giving, int code, const char *name)
 	return error_set(giving->error, code, "give %s to uid %u", shown, giving->uid);
 }
 
+/*
+ * By its descriptor. A file with another name is none that we made: whoever may write in a directory
+ * of the tree (its mode is what it was) has linked it there to be given it.
+ */
+static int give_file(struct giving *giving, const struct walk_entry *entry)
+{
+	int fd CLEANUP(fd_done) =
+		dir_open_below(entry->dir, entry->name, O_PATH | O_NOFOLLOW, NULL);
+	struct stat stat;
+
+	if (fd < 0)
+		return give_fail(giving, -fd, entry->name);
+	if (fstat(fd, &stat) < 0)
+		return give_fail(giving, errno, entry->name);
+	if (S_ISDIR(stat.st_mode) || stat.st_nlink != 1)
+		return give_fail(giving, S_ISDIR(stat.st_mode) ? EISDIR : EMLINK, entry->name);
+	return fchownat(fd, "", giving->uid, giving->gid, AT_EMPTY_PATH) < 0
+		       ? give_fail(giving, errno, entry->name)
+		       : 0;
+}
+
 static int give_entry(struct giving *giving, const struct walk_entry *entry)
 {
 	int fd, r;
 
 	if (entry->type != DT_DIR)
-		return fchownat(entry->dir, entry->name, giving->uid, giving->gid,
-			       AT_SYMLINK_NOFOLLOW) < 0
-			       ? give_fail(giving, errno, entry->name)
-			       : 0;
+		return give_file(giving, entry);
 	fd = dir_open_below(entry->dir, entry->name, O_RDONLY | O_DIRECTORY, NULL);
 	r = fd < 0 ? fd : walk_push(&giving->walk, fd, entry->name);
 	return r < 0 ? give_fail(giving, -r, entry->name) : 0;

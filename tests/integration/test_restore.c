@@ -9,6 +9,7 @@
 #include "base/text.h"
 #include "os/archive.h"
 #include "os/confine.h"
+#include "os/owner.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -643,6 +644,22 @@ static void a_branch_is_made_by_the_owner_of_the_repository(void **state)
 	assert_true(git_fixture_holds(fixture, "[ -z \"$(ls victims)\" ]"));
 }
 
+/* Its mode is what it was, so that anybody may have put something there meanwhile. */
+static void a_file_with_another_name_is_not_given_away(void **state)
+{
+	struct git_fixture *fixture = *state;
+	char *path CLEANUP(mem_done) = mem_printf("%s/open", fixture->base);
+	struct error error = { 0 };
+	int dir CLEANUP(fd_done) = -EBADF;
+
+	if (geteuid() != 0)
+		skip();
+	git_fixture_sh(fixture, "mkdir open && echo precious >theirs && ln theirs open/mine");
+	dir = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	assert_int_equal(owner_give(dir, "open", 12345, 12346, &error), -EMLINK);
+	assert_true(git_fixture_holds(fixture, "[ \"$(stat -c %%u theirs)\" = 0 ]"));
+}
+
 static void a_repository_that_cannot_be_used_ends_nothing(void **state)
 {
 	struct git_fixture *fixture = *state;
@@ -765,6 +782,7 @@ int main(void)
 		TEST(a_ref_that_was_moved_or_is_another_stays),
 		TEST(links_of_the_repository_lead_to_nothing_outside),
 		TEST(a_branch_is_made_by_the_owner_of_the_repository),
+		TEST(a_file_with_another_name_is_not_given_away),
 		TEST(a_repository_that_cannot_be_used_ends_nothing),
 		TEST(an_archive_ends_and_nothing_else_is_unlinked),
 		TEST(what_was_salvaged_is_found_again),
