@@ -166,9 +166,11 @@ static int act(struct reaping *reaping, struct error *error)
 	alert_of_brake(reaping, tripped_before_s);
 	r = pass_apply(&reaping->session, reaping->pass, reaping->start_ms + budget_ms,
 		&reaping->plan, &reaping->inventory, error);
-	return r < 0 ? r
-		     : pass_end_salvages(&reaping->session, &reaping->inventory, salvage_stays,
-			       reaping, error);
+	/* What is not selected is left alone. */
+	return r < 0 || reaping->options->runs.count
+		       ? r
+		       : pass_end_salvages(&reaping->session, &reaping->inventory, salvage_stays,
+				 reaping, error);
 }
 
 /* The report is given also when the database failed in the middle: what was done was done. */

@@ -5,6 +5,7 @@
 #include "base/clock.h"
 #include "base/runid.h"
 #include "base/text.h"
+#include "facts.h"
 #include "os/archive.h"
 #include "os/dir.h"
 #include "os/signals.h"
@@ -192,6 +193,22 @@ static bool run_is_pinned(const struct inventory *inventory, const char *id)
 	return run && (run->facts.pin != PIN_NONE || run->keep_path);
 }
 
+/* Its work may be counted as saved for the very sake of this salvage, and the tree go next. */
+static bool tree_is_left(const struct inventory *inventory, const struct salvage *salvage)
+{
+	const struct run *run = inventory_find(inventory, salvage->run);
+
+	for (size_t i = 0; run && i < run->resource_count; i++) {
+		const struct resource *resource = &run->resources[i];
+
+		if (resource->kind == KIND_WORKTREE &&
+			(!resource->generation || resource->generation == salvage->generation) &&
+			text_equal(resource->locator, salvage->tree) && resource_left(resource))
+			return true;
+	}
+	return false;
+}
+
 /* A salvages_each callback. */
 static int end_salvage(void *context, const struct salvage *salvage)
 {
@@ -199,7 +216,8 @@ static int end_salvage(void *context, const struct salvage *salvage)
 	struct error error = { 0 };
 	int r;
 
-	if (signals_stop_wanted() || run_is_pinned(end->inventory, salvage->run))
+	if (signals_stop_wanted() || run_is_pinned(end->inventory, salvage->run) ||
+		tree_is_left(end->inventory, salvage))
 		return 0;
 	r = worktree_salvage_end(salvage, &error);
 	if (r < 0 && r != -ESTALE) {
@@ -234,15 +252,16 @@ static void sweep_archives(const struct settings *settings)
 		(void)archive_sweep(dir, NULL);
 }
 
-int pass_end_salvages(const struct session *session, const struct inventory *inventory,
+int pass_end_salvages(const struct session *session, struct inventory *inventory,
 	void (*failed)(void *context, const struct salvage *salvage, const struct error *error),
 	void *context, struct error *error)
 {
 	struct salvages_end end = { session, inventory, failed, context, error };
 	int64_t before_s = inventory->now_s - session->settings.policy.salvage_keep_s + 1;
+	int r = look_for_hold(session, inventory, error);
 
-	if (inventory->hold)
-		return 0;
+	if (r < 0 || inventory->hold)
+		return r;
 	sweep_archives(&session->settings);
 	if (before_s <= 0 || inventory->host.clock_stepped || !pins_are_seen(inventory))
 		return 0;

@@ -26,11 +26,11 @@ int pass_apply(const struct session *session, const char *pass, int64_t deadline
 
 /*
  * Ends what was salvaged longer than [policy] salvage_keep ago, and sweeps unfinished archives. Not
- * what is pinned, nor anything under a hold, or in a pass that cannot see every .keep, or whose clock
- * was stepped. One that cannot be ended is told to `failed` and waits for the next pass. Needs the
- * pass lock. 0; -errno when the database failed.
+ * what is pinned, or whose tree is still there, nor anything while passes are held, or in one that
+ * cannot see every .keep, or whose clock was stepped. One that cannot be ended is told to `failed`
+ * and waits for the next pass. Needs the pass lock. 0; -errno when the database failed.
  */
-int pass_end_salvages(const struct session *session, const struct inventory *inventory,
+int pass_end_salvages(const struct session *session, struct inventory *inventory,
 	void (*failed)(void *context, const struct salvage *salvage, const struct error *error),
 	void *context, struct error *error);
 
