@@ -102,8 +102,8 @@ int runs_drop_claimed(struct store *store, const char *run, struct error *error)
 
 /*
  * The end of a run, in one transaction with its entry in the history: reaped (row, resources and
- * sighting go, the tombstone remains), or stopped (recorded as failed at now, the claim ends). 0;
- * -ESTALE the claim is not this pass's.
+ * sighting go, the tombstone remains, and what was salvaged from it counts as made now), or stopped
+ * (recorded as failed at now, the claim ends). 0; -ESTALE the claim is not this pass's.
  */
 int runs_reaped(struct store *store, const char *pass, const struct run *run, int64_t now_s,
 	struct error *error);

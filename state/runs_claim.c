@@ -312,6 +312,18 @@ static struct history_entry ending(const struct claiming *claiming, const char *
 	};
 }
 
+/* From now on it is all that is left of the run's work, however long ago it was first salvaged. */
+static int keep_salvages_from(
+	struct store *store, const struct run *run, int64_t now_s, struct error *error)
+{
+	struct query query CLEANUP(query_done) = query_new(store, SQL_SALVAGE_KEEP_FROM);
+
+	query_text(&query, run->id);
+	query_int(&query, run->facts.created_s);
+	query_int(&query, now_s);
+	return query_run(&query, error);
+}
+
 int runs_reaped(struct store *store, const char *pass, const struct run *run, int64_t now_s,
 	struct error *error)
 {
@@ -323,6 +335,8 @@ int runs_reaped(struct store *store, const char *pass, const struct run *run, in
 		return r;
 	entry = ending(&claiming, pass, run, "reaped", now_s);
 	r = history_add(store, &entry, error);
+	if (r >= 0)
+		r = keep_salvages_from(store, run, now_s, error);
 	if (r >= 0)
 		r = run_row_delete(store, run->id, error);
 	if (r >= 0)

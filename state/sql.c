@@ -124,6 +124,9 @@ const struct sql_statement sql_statements[SQL_COUNT] = {
 						") VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)" },
 	[SQL_SALVAGE_DELETE] = { "drop a salvage", "DELETE FROM salvage WHERE " SALVAGE_PLACE },
 
+	[SQL_SALVAGE_KEEP_FROM] = { "note since when a salvage is all that is left",
+		"UPDATE salvage SET made_s = max(made_s, ?3) WHERE run = ?1 AND made_s >= ?2" },
+
 	[SQL_HOLD_GET] = { "look for a hold",
 		"SELECT held_by, reason, since_s, until_s FROM hold" },
 	[SQL_HOLD_SET] = { "hold all passes",

@@ -136,6 +136,35 @@ failing() {
 	check "until it is gone" got 0 "" --yes
 }
 
+# Nothing but its salvage keeps the commit of this one: of a run that could not be removed for weeks.
+keeping() {
+	local commit
+	add_worktree r11
+	commit_work r11
+	register_run r11 --created -40d --ttl 2h
+	reap finish r11 --ok --at -39d >/dev/null
+	commit=$(git -C "$repo" commit-tree "sbx/r11^{tree}" -p sbx/r11 -m 'Sbx-Run: r11')
+	git -C "$repo" update-ref refs/sbx/salvage/r11 "$commit"
+	sql "INSERT INTO salvage (run, generation, made_s, form, tree, branch, repo, ref, commit_id, bytes)
+		VALUES ('r11', (SELECT generation FROM run WHERE run = 'r11'), $(($(date +%s) - 86400 * 35)),
+		'commit', '$(tree r11)', 'sbx/r11', '$repo', 'refs/sbx/salvage/r11', '$commit', 7)"
+	salvage r12 31
+	reap hold >/dev/null
+	check "held, a pass ends nothing" got 1 "" --yes
+	check "not even what is due" has_ref r12
+	reap resume >/dev/null
+	check "a pass over one run" got 0 "" --yes --run r9
+	check "leaves the others' alone" has_ref r12
+	check "a run whose commit its salvage has goes" got 0 "" --yes
+	check "its tree is gone" no_file "$(tree r11)"
+	check "what is due ends with that" lacks_ref r12
+	check "its own salvage does not" has_ref r11
+	check "it is kept from then on" got 0 "" --yes
+	check "as long as any" has_ref r11
+	sql "DELETE FROM salvage WHERE run = 'r11'"
+	git -C "$repo" update-ref -d refs/sbx/salvage/r11
+}
+
 finding_again() {
 	rm -f "$world/reap.db" "$world/salvage"/*
 	check "a new database has what refs tell of" got 1 "and 4 salvages read in, 1 not" check --new-database
@@ -192,6 +221,7 @@ checking
 ending
 failing
 held
+keeping
 finding_again
 really
 tap_done
