@@ -238,9 +238,11 @@ static int apply_claimed(
 	r = runs_begin(application->world->store, application->pass, run->id, goal_of(run),
 		clock_wall_s(), error); /* MUST 2 */
 	if (r == -EPERM || r == -ESTALE) {
+		const char *why = r == -ESTALE ? arena_dup(arena, error->text) : NULL;
+
 		*error = (struct error){ 0 };
 		return keep_changed(teardown, run, arena,
-			r == -EPERM ? REASON_PINNED : REASON_CHANGED, NULL, error);
+			r == -EPERM ? REASON_PINNED : REASON_CHANGED, why, error);
 	}
 	if (r < 0)
 		return r;

@@ -80,7 +80,8 @@ int runs_claim(struct store *store, const char *pass, const struct run *run, enu
 	int64_t now_s, struct error *error);
 
 /*
- * 1; -EPERM pinned meanwhile, -ESTALE the claim is not ours any more (voided by a pin, a renewal).
+ * 1; -EPERM pinned meanwhile, -ESTALE the claim is not ours any more (voided by a pin, a renewal),
+ * or another run was registered meanwhile whose tree or path is, holds, or lies in one of this run's.
  */
 int runs_begin(struct store *store, const char *pass, const char *run, enum claim goal,
 	int64_t now_s, struct error *error);

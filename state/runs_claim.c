@@ -1,3 +1,4 @@
+#include "base/text.h"
 #include "base/timespan.h"
 #include "db.h"
 #include "history.h"
@@ -203,6 +204,25 @@ static int check_ours(
 		run, "was taken from this pass (pinned, renewed, finished or forgotten)", error);
 }
 
+/*
+ * Another run may have been registered since the plan, with a tree in this one's. The next inventory
+ * refuses both; here there is only this run to be looked at again.
+ */
+static int check_shared(struct store *store, const char *run, struct error *error)
+{
+	struct query query CLEANUP(query_done) = query_new(store, SQL_CLAIM_SHARED);
+	char *shown CLEANUP(mem_done) = NULL, *what CLEANUP(mem_done) = NULL;
+	int r;
+
+	query_text(&query, run);
+	r = query_step(&query, error);
+	if (r <= 0)
+		return r;
+	shown = text_escape(column_text(&query, 1));
+	what = mem_printf("shares %.200s with run %s", shown, column_text(&query, 0));
+	return stale(run, what, error);
+}
+
 int runs_begin(struct store *store, const char *pass, const char *run, enum claim goal,
 	int64_t now_s, struct error *error)
 {
@@ -214,6 +234,8 @@ int runs_begin(struct store *store, const char *pass, const char *run, enum clai
 		r = check_pin(store, run, now_s, error);
 	if (r == 0)
 		r = check_ours(&claiming, pass, run, error);
+	if (r == 0)
+		r = check_shared(store, run, error);
 	if (r < 0)
 		return r;
 	query = query_new(store, SQL_CLAIM_BEGIN);

@@ -86,6 +86,14 @@ const struct sql_statement sql_statements[SQL_COUNT] = {
 	[SQL_CLAIM_BEGIN] = { "begin a claim",
 		"UPDATE run SET claim_goal = ?, claim_begun_s = ifnull(claim_begun_s, ?)"
 		" WHERE run = ?" },
+	[SQL_CLAIM_SHARED] = { "look for another run's place in this one's",
+		"SELECT o.run, o.locator FROM resource AS m JOIN resource AS o ON o.run <> m.run"
+		" WHERE m.run = ? AND m.kind IN ('worktree', 'path')"
+		" AND o.kind IN ('worktree', 'path') AND (o.locator = m.locator"
+		" OR substr(CAST(o.locator AS BLOB), 1, length(CAST(m.locator AS BLOB)) + 1)"
+		" = CAST(m.locator || '/' AS BLOB)"
+		" OR substr(CAST(m.locator AS BLOB), 1, length(CAST(o.locator AS BLOB)) + 1)"
+		" = CAST(o.locator || '/' AS BLOB)) LIMIT 1" },
 	[SQL_CLAIM_DROP] = { "drop a claim",
 		"UPDATE run SET claim_pass = NULL, claim_goal = NULL, claim_s = NULL,"
 		" claim_begun_s = NULL WHERE run = ?" },

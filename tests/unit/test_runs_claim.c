@@ -65,6 +65,29 @@ static void a_claimed_and_begun_run_is_reaped_and_leaves_a_tombstone(void **stat
 	assert_string_equal(history, "registered claimed reaped");
 }
 
+/* Told after the plan was made: the second look is at this run alone. */
+static void a_run_whose_tree_another_claims_is_not_begun(void **state)
+{
+	static const char *const shared[] = { "/ws/r1", "/ws/r1/sub/tree", "/ws" };
+	const struct resource beside[] = { { .kind = KIND_PATH, .locator = "/ws/r10" },
+		{ .kind = KIND_PATH, .locator = "/ws/r" } };
+	struct inventory inventory CLEANUP(inventory_done) = { 0 };
+	struct store *store = database(state);
+
+	for (size_t i = 0; i < ARRAY_SIZE(shared); i++) {
+		const struct resource path = { .kind = KIND_PATH, .locator = shared[i] };
+
+		assert_int_equal(claim(store, registered(store, &inventory), NULL), 1);
+		assert_int_equal(database_register(store, "r2", &path, 1, NULL), 1);
+		assert_int_equal(begin(store), -ESTALE);
+		assert_int_equal(runs_forget(store, "r1", 0, NULL, NOW, NULL), 1);
+		assert_int_equal(runs_forget(store, "r2", 0, NULL, NOW, NULL), 1);
+	}
+	assert_int_equal(claim(store, registered(store, &inventory), NULL), 1);
+	assert_int_equal(database_register(store, "r2", beside, ARRAY_SIZE(beside), NULL), 1);
+	assert_int_equal(begin(store), 1);
+}
+
 static void what_happened_since_the_look_makes_the_claim_stale(void **state)
 {
 	struct store *store = database(state);
@@ -296,6 +319,7 @@ int main(void)
 #define TEST(name) cmocka_unit_test_setup_teardown(name, database_setup, database_teardown)
 	const struct CMUnitTest tests[] = {
 		TEST(a_claimed_and_begun_run_is_reaped_and_leaves_a_tombstone),
+		TEST(a_run_whose_tree_another_claims_is_not_begun),
 		TEST(what_happened_since_the_look_makes_the_claim_stale),
 		TEST(a_sign_from_the_run_voids_a_claim_that_has_not_begun),
 		TEST(a_run_that_is_being_taken_apart_cannot_be_changed),
