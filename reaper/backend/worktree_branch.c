@@ -4,7 +4,7 @@
 #include "base/text.h"
 #include "worktree_git.h"
 #include "worktree_record.h"
-#include "worktree_ref_delete.h"
+#include "worktree_ref.h"
 
 #include <errno.h>
 

@@ -12,11 +12,10 @@
 #include "os/dir.h"
 #include "os/empty_dir.h"
 #include "os/file.h"
-#include "os/fsuser.h"
 #include "os/owner.h"
 #include "os/rmtree.h"
 #include "worktree_branch.h"
-#include "worktree_ref_delete.h"
+#include "worktree_ref.h"
 #include "worktree_repo.h"
 
 #include <errno.h>
@@ -252,30 +251,18 @@ static bool branch_name_valid(const char *branch)
 	return git_reference_is_valid_name(ref);
 }
 
-/*
- * As the repository's owner: the library follows links of its "refs" and "logs", writes to what they
- * lead to, and takes the name of whoever does so from its configuration. 1, 0 somebody was faster.
- */
+/* 1, 0 somebody was faster, -errno. */
 static int branch_make(struct restoring *restoring, const char *branch)
 {
 	char *name CLEANUP(mem_done) = mem_printf("refs/heads/%s", branch);
-	git_reference *made CLEANUP(reference_done) = NULL;
-	struct fsuser owner;
-	int r = fsuser_of(restoring->common, &owner, restoring->error);
+	char commit[GIT_OID_HEXSZ + 1];
+	int r;
 
-	if (r == 0)
-		r = fsuser_begin(&owner, restoring->error);
-	if (r < 0)
-		return r;
-	r = git_reference_create(
-		&made, restoring->repository, name, &restoring->head, 0, "sbx-reap: restored");
-	fsuser_end(&owner);
-	if (r == GIT_EEXISTS)
-		return 0;
-	if (r < 0)
-		return worktree_git_error(restoring->error, EIO, "make the branch", branch);
-	restoring->branch_made = true;
-	return 1;
+	git_oid_tostr(commit, sizeof(commit), &restoring->head);
+	r = worktree_ref_make(
+		restoring->salvage->repo, name, commit, "sbx-reap: restored", restoring->error);
+	restoring->branch_made = r > 0;
+	return r;
 }
 
 /* 1 it is at HEAD's commit (or made there), 0 it is somebody else's now, -errno. */

@@ -4,7 +4,7 @@
 #include "base/text.h"
 #include "os/archive.h"
 #include "os/file.h"
-#include "worktree_ref_delete.h"
+#include "worktree_ref.h"
 #include "worktree_salvaged.h"
 
 #include <errno.h>

@@ -1,5 +1,5 @@
 /*
- * Deletes a ref of a repository that somebody else may own and change at any moment.
+ * Makes and deletes refs of a repository that somebody else may own and change at any moment.
  *
  * MUST 1  Nothing outside the common git directory is unlinked or written, wherever the owner has
  *         its "refs", "logs" or "packed-refs" lead: the library follows such links, for a lock, a
@@ -19,3 +19,10 @@
  */
 int worktree_ref_delete(
 	const char *common, const char *name, const char *commit, struct error *error);
+
+/*
+ * Makes one, only as the owner: what the library writes to a log has names of the repository's own
+ * choice in it. `message`: of that log. 1, 0 there is one already, -ETIME, -errno.
+ */
+int worktree_ref_make(const char *common, const char *name, const char *commit, const char *message,
+	struct error *error);

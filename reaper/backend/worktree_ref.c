@@ -1,4 +1,4 @@
-#include "worktree_ref_delete.h"
+#include "worktree_ref.h"
 
 #include "base/clock.h"
 #include "base/text.h"
@@ -12,7 +12,7 @@
 #include <fcntl.h>
 #include <sys/stat.h>
 
-enum { DELETE_MS = 30 * 1000 };
+enum { REF_MS = 30 * 1000 };
 
 struct deletion {
 	const char *common, *name, *commit;
@@ -90,7 +90,7 @@ static int delete_work(void *context, void *result, struct error *error)
 	struct error unsaid = { 0 };
 	int common CLEANUP(fd_done) = dir_open(deletion->common, &unsaid), r;
 
-	(void)result;
+	(void)result; /* what it answers is all */
 	if (common == -ENOENT)
 		return 0;
 	if (common < 0)
@@ -107,7 +107,63 @@ int worktree_ref_delete(
 		.work = delete_work,
 		.context = &deletion,
 		.what = "delete a ref",
-		.deadline_ms = deadline_in_ms(DELETE_MS),
+		.deadline_ms = deadline_in_ms(REF_MS),
+	};
+
+	return errand_run(&errand, error);
+}
+
+struct making {
+	const char *common, *name, *commit, *message;
+};
+
+static int make(const struct making *making, struct error *error)
+{
+	git_repository *repository CLEANUP(repository_done) = NULL;
+	git_reference *made CLEANUP(reference_done) = NULL;
+	git_oid id;
+	int r = worktree_git_open(making->common, &repository, error);
+
+	if (r < 0)
+		return r;
+	if (git_oid_fromstr(&id, making->commit) < 0)
+		return error_say(error, EINVAL, "%.60s is no commit", making->commit);
+	r = git_reference_create(&made, repository, making->name, &id, 0, making->message);
+	if (r == GIT_EEXISTS)
+		return 0;
+	return r < 0 ? worktree_git_error(error, EIO, "make", making->name) : 1;
+}
+
+static int make_work(void *context, void *result, struct error *error)
+{
+	const struct making *making = context;
+	int common CLEANUP(fd_done) = dir_open(making->common, error);
+	struct fsuser owner;
+	int r = common < 0 ? common : confine_to(&common, 1, CONFINE_WRITE, error);
+
+	(void)result;
+	if (r >= 0)
+		r = fsuser_of(common, &owner, error);
+	if (r == 0)
+		r = fsuser_begin(&owner, error);
+	if (r < 0)
+		return r;
+	r = make(making, error);
+	fsuser_end(&owner);
+	return r;
+}
+
+int worktree_ref_make(const char *common, const char *name, const char *commit, const char *message,
+	struct error *error)
+{
+	struct making making = {
+		.common = common, .name = name, .commit = commit, .message = message
+	};
+	const struct errand errand = {
+		.work = make_work,
+		.context = &making,
+		.what = "make a ref",
+		.deadline_ms = deadline_in_ms(REF_MS),
 	};
 
 	return errand_run(&errand, error);
