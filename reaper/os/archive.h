@@ -1,8 +1,8 @@
 /*
- * Archives of what was salvaged: tar (pax) compressed with zstd, written and read with libarchive.
- * The only place that includes archive.h. Modification times, modes (the permission bits), sizes,
- * contents, directories and symlinks; no owners, no devices, no extended attributes, and a hard link
- * is a file of its own. Names are bytes.
+ * Archives of what was salvaged: tar (pax) compressed with zstd, written and read with libarchive
+ * (archive_parts.h: the only place that includes its headers). Modification times, modes (the
+ * permission bits), sizes, contents, directories and symlinks; no owners, no devices, no extended
+ * attributes, and a hard link is a file of its own. Names are bytes.
  */
 #pragma once
 
