@@ -31,7 +31,7 @@ struct errand {
  * Runs it and waits. What the work answered, its result and error; -ETIME when the deadline passed:
  * work that looks at it has a moment more to answer so itself, then the child is killed, and
  * abandoned when it does not die within a second (the error says so and names its pid); -EIO when
- * it died by itself (the error names the signal). -errno when there can be no child. Costs a third
- * of a millisecond.
+ * it died by itself (the error names the signal). -errno when there can be no child. Costs
+ * little more than the fork.
  */
 int errand_run(const struct errand *errand, struct error *error);
