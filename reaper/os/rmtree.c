@@ -35,7 +35,6 @@
 
 enum {
 	RMTREE_DEEP = 256, /* levels */
-	HOIST_TRIES = 100, /* names that an earlier, killed attempt may have left */
 	RMTREE_GROWN_ROUNDS = 4,
 	RMTREE_GROWN_EVERY = 4096, /* entries */
 	RMTREE_ENTRY_SIZE = 8 /* bytes in a directory; of short names in most filesystems more */
@@ -173,19 +172,19 @@ static int open_passable(int dir, const char *name)
 	return path < 0 ? path : open_again(path);
 }
 
-/* Moves a directory to the top, whatever the entry is by now. */
+/*
+ * Moves a directory to the top, whatever the entry is by now. The name is one that the run could not
+ * know when it was alive, nor a killed attempt before this have left.
+ */
 static bool hoist(struct removal *removal, const struct walk_entry *entry)
 {
-	for (int tries = 0; tries < HOIST_TRIES; tries++) {
-		char name[32];
+	char name[48];
 
-		(void)snprintf(name, sizeof(name), ".deep-%u", removal->hoisted++);
-		if (renameat2(entry->dir, entry->name, removal->top, name, RENAME_NOREPLACE) == 0)
-			return removal->again = true;
-		if (errno != EEXIST)
-			return false;
-	}
-	return false;
+	(void)snprintf(name, sizeof(name), ".deep-%d-%u", getpid(), removal->hoisted++);
+	if (renameat2(entry->dir, entry->name, removal->top, name, RENAME_NOREPLACE) != 0)
+		return false;
+	removal->again = true;
+	return true;
 }
 
 /* ENOENT: it vanished. ELOOP and ENOTDIR: it was swapped, which is left for the next round. */
