@@ -3,33 +3,18 @@
 #include "base/pathname.h"
 #include "os/dir.h"
 #include "os/file.h"
-#include "text_list.h"
 #include "worktree_census.h"
-#include "worktree_crossing.h"
 #include "worktree_gitdir.h"
 #include "worktree_index.h"
 #include "worktree_private.h"
 #include "worktree_record.h"
-#include "worktree_walk.h"
+#include "worktree_work_parts.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <sys/stat.h>
 
-enum { INDEX_MAX = 256 << 20, NESTING_MAX = 4 };
-
-struct judge {
-	const struct worktree_place *place;
-	struct arena *arena;
-	struct findings findings;
-	git_repository *repository;
-	git_repository *opened; /* the same, where it is ours to close */
-	struct worktree_commits surviving;
-	struct candidates candidates;
-	git_oid lost;             /* the last commit found in no ref that survives */
-	struct text_list modules; /* repositories of submodules that were judged with their trees */
-	struct worktree_judgement *judgement; /* the caller's */
-};
+enum { INDEX_MAX = 256 << 20 };
 
 static void judge_done(struct judge *judge)
 {
@@ -308,186 +293,6 @@ static bool judge_open(struct judge *judge)
 	return r >= 0;
 }
 
-/* The git directory of a populated submodule, when it is where git puts it. NULL: it is not. */
-static const char *submodule_gitdir(struct judge *judge, int directory, const char *whole)
-{
-	const struct worktree_place *place = judge->place;
-	struct worktree_pointer pointer;
-
-	if (worktree_pointer_read(directory, whole, judge->arena, &pointer, NULL) < 0)
-		return NULL;
-	switch (pointer.kind) {
-	case POINTER_DIRECTORY:
-		return arena_printf(judge->arena, "%s/.git", whole);
-	case POINTER_FILE:
-		if ((place->gitdir && pathname_below(pointer.target, place->gitdir)) ||
-			(place->common && pathname_below(pointer.target, place->common)))
-			return pointer.target;
-		return NULL;
-	case POINTER_NONE:
-	case POINTER_JUNK:
-		return NULL;
-	}
-	return NULL;
-}
-
-static void submodule_findings(struct judge *judge, const char *path,
-	const struct worktree_judgement *judgement, const char *otherwise)
-{
-	char *words CLEANUP(mem_done) =
-		mem_printf("submodule: %s", judgement->note ? judgement->note : otherwise);
-
-	if (judgement->work == WORK_CLEAN || judgement->work == WORK_NONE)
-		return;
-	findings_unsaved(&judge->findings, path, words);
-	judge->findings.beyond |= judgement->beyond | BEYOND_NESTED;
-}
-
-/* A submodule is a repository that goes with the tree: all of it must be on its remotes. */
-static void submodule_judge(struct judge *judge, const char *gitdir, const char *path, int tree,
-	struct worktree_judgement *ret_judgement)
-{
-	struct worktree_place sub = {
-		.tree = tree,
-		.path = path,
-		.common = gitdir,
-		.gitdir = gitdir,
-		.own = true,
-		.settings = judge->place->settings,
-		.mounts = judge->place->mounts,
-		.deadline_ms = judge->place->deadline_ms,
-		.nesting = judge->place->nesting + 1,
-	};
-
-	*ret_judgement = (struct worktree_judgement){ .work = WORK_UNKNOWN };
-	if (gitdir && sub.nesting <= NESTING_MAX)
-		worktree_work_judge(&sub, judge->arena, ret_judgement);
-}
-
-/* Another commit than the one that is committed here, which the submodule's remotes have. */
-static void judge_drift(struct judge *judge, const char *path, const char *head)
-{
-	char *directory CLEANUP(mem_done) = mem_dup(path);
-	char *slash = strrchr(directory, '/'), *words CLEANUP(mem_done) = NULL;
-	git_oid commit;
-
-	*(slash ? slash : directory) = 0;
-	if (git_oid_fromstr(&commit, head) < 0 ||
-		candidates_compare_id(&judge->candidates, directory, pathname_last(path),
-			commit.id) != SAVED_NOWHERE)
-		return;
-	words = mem_printf("submodule: it is at %.12s, which is not committed here", head);
-	findings_unsaved(&judge->findings, path, words);
-}
-
-static void judge_submodule(void *context, int directory, const char *path)
-{
-	struct judge *judge = context;
-	const char *whole = arena_printf(judge->arena, "%s/%s", judge->place->path, path);
-	const char *gitdir = submodule_gitdir(judge, directory, whole);
-	struct worktree_judgement judgement;
-
-	submodule_judge(judge, gitdir, whole, directory, &judgement);
-	if (gitdir)
-		text_list_add(&judge->modules, gitdir);
-	submodule_findings(judge, path, &judgement,
-		"its repository is not where git puts it, so it cannot be compared");
-	if (judgement.work == WORK_CLEAN && *judgement.head)
-		judge_drift(judge, path, judgement.head);
-}
-
-/* The repository of a submodule that is not checked out any more. */
-static void judge_module(void *context, const char *path)
-{
-	struct judge *judge = context;
-	struct worktree_judgement judgement;
-
-	if (text_list_has(&judge->modules, path))
-		return;
-	submodule_judge(
-		judge, arena_dup(judge->arena, path), judge->place->path, -EBADF, &judgement);
-	submodule_findings(judge, pathname_below(path, judge->place->gitdir), &judgement,
-		"nested too deep to be looked at");
-}
-
-static void judge_modules(struct judge *judge)
-{
-	struct error error = { 0 };
-	int gitdir CLEANUP(fd_done) = dir_open(judge->place->gitdir, &error);
-	int r = gitdir;
-
-	if (gitdir >= 0)
-		r = worktree_private_modules(
-			gitdir, judge->place->gitdir, judge_module, judge, &error);
-	if (r < 0 && r != -ENOENT)
-		judge_unknown(judge, &error);
-}
-
-int worktree_submodule_saved(const struct worktree_place *place, int directory, const char *path,
-	struct arena *arena, git_oid *ret_commit)
-{
-	struct judge judge = { .place = place, .arena = arena };
-	const char *whole = arena_printf(arena, "%s/%s", place->path, path);
-	struct worktree_judgement judgement;
-
-	submodule_judge(
-		&judge, submodule_gitdir(&judge, directory, whole), whole, directory, &judgement);
-	return judgement.work == WORK_CLEAN && git_oid_fromstr(ret_commit, judgement.head) == 0;
-}
-
-static struct crossing_tree crossing_tree_of(const struct judge *judge)
-{
-	return (struct crossing_tree){
-		.view = judge->place->mounts,
-		.tree = judge->place->tree,
-		.path = judge->place->path,
-	};
-}
-
-static void judge_crossing(void *context, const char *path)
-{
-	struct judge *judge = context;
-	const struct crossing_tree tree = crossing_tree_of(judge);
-	char *escaped CLEANUP(mem_done) = text_escape(path), *words CLEANUP(mem_done) = NULL;
-	const char *note;
-
-	switch (worktree_crossing(&tree, path, judge->arena, &note)) {
-	case CROSSING_ELSEWHERE:
-		return;
-	case CROSSING_HOLDS:
-		findings_unsaved(&judge->findings, path, note);
-		return;
-	case CROSSING_UNKNOWN:
-		words = mem_printf("%s: %s", escaped, note);
-		findings_unknown(&judge->findings, words);
-		return;
-	}
-}
-
-static void judge_unseen_mounts(struct judge *judge)
-{
-	const struct crossing_tree tree = crossing_tree_of(judge);
-	const char *note;
-
-	if (worktree_crossing_unseen(&tree, judge->arena, &note) == CROSSING_UNKNOWN)
-		findings_unknown(&judge->findings, note);
-}
-
-static void judge_tree(struct judge *judge)
-{
-	struct worktree_walk walk CLEANUP(worktree_walk_done) = {
-		.candidates = &judge->candidates,
-		.findings = &judge->findings,
-		.deadline_ms = judge->place->deadline_ms,
-		.submodule = judge_submodule,
-		.crossing = judge_crossing,
-		.context = judge,
-	};
-
-	worktree_walk(&walk, judge->place->tree);
-	judge_unseen_mounts(judge);
-}
-
 static void judge_repository(struct judge *judge)
 {
 	if (!judge_open(judge))
@@ -547,9 +352,9 @@ void worktree_work_judge(const struct worktree_place *place, struct arena *arena
 		judge_repository(&judge);
 	/* Without its repository a tree can be compared with nothing: that is known already. */
 	if (place->tree >= 0 && !judge.findings.unknown)
-		judge_tree(&judge);
+		worktree_work_tree(&judge);
 	if (place->gitdir && !judge.findings.unknown)
-		judge_modules(&judge);
+		worktree_work_tree_modules(&judge);
 	work = findings_work(&judge.findings, arena, &ret_judgement->note);
 	ret_judgement->note = judge_note(&judge, work, ret_judgement->note);
 	ret_judgement->beyond = judge.findings.beyond;
