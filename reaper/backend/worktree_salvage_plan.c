@@ -4,28 +4,13 @@
 #include "os/dir.h"
 #include "worktree_crossing.h"
 #include "worktree_salvage_index.h"
+#include "worktree_salvage_manner.h"
 #include "worktree_stream.h"
 #include "worktree_walk.h"
 
 #include <inttypes.h>
 #include <limits.h>
 #include <sys/stat.h>
-
-/* How a directory is looked at. */
-struct manner {
-	bool ignored; /* only what is tracked counts, and repositories within */
-	bool apart;   /* everything counts, and no commit can hold it */
-};
-
-struct planner {
-	struct salvage_plan *plan;
-	int tree; /* borrowed */
-	const struct salvage_scope *scope;
-	struct ignore ignore;
-	struct text path;
-	git_treebuilder *names; /* for asking whether a tree can have a name */
-	struct error *error;
-};
 
 static void planner_done(struct planner *planner)
 {
@@ -39,14 +24,6 @@ static int plan_fail(struct planner *planner, int code, const char *why)
 	char *shown CLEANUP(mem_done) = text_escape(*planner->path.data ? planner->path.data : ".");
 
 	return error_say(planner->error, code, "%.300s: %s", shown, why);
-}
-
-static void plan_apart(struct planner *planner, const char *what)
-{
-	char *shown CLEANUP(mem_done) = text_escape(planner->path.data);
-
-	if (!planner->plan->apart)
-		planner->plan->apart = arena_printf(&planner->plan->arena, "%s: %s", shown, what);
 }
 
 /* 0: what is mounted there has its content elsewhere, so that nothing of it is to be kept. */
@@ -78,87 +55,6 @@ static void path_leave(struct planner *planner, size_t length)
 {
 	planner->path.length = length;
 	planner->path.data[length] = 0;
-}
-
-struct salvage_node *salvage_node_add(
-	struct arena *arena, struct salvage_node *parent, const char *name, git_filemode_t mode)
-{
-	struct salvage_node *node = arena_new(arena, sizeof(*node));
-
-	node->name = arena_dup(arena, name);
-	node->mode = mode;
-	node->next = parent->first;
-	parent->first = node;
-	return node;
-}
-
-static int node_compare(const void *a, const void *b)
-{
-	const struct salvage_node *const *left = a, *const *right = b;
-
-	return strcmp((*left)->name, (*right)->name);
-}
-
-void salvage_node_sort(struct arena *arena, struct salvage_node *node)
-{
-	size_t count = 0, kept = 0;
-
-	for (const struct salvage_node *at = node->first; at; at = at->next)
-		count++;
-	if (count == 0 || count == node->count)
-		return;
-	node->sorted = arena_new(arena, count * sizeof(struct salvage_node *));
-	count = 0;
-	for (struct salvage_node *at = node->first; at; at = at->next)
-		node->sorted[count++] = at;
-	qsort(node->sorted, count, sizeof(struct salvage_node *), node_compare);
-	/* An index may name a file and a directory alike; a tree may not. */
-	for (size_t i = 0; i < count; i++)
-		if (i == 0 || !text_equal(node->sorted[i]->name, node->sorted[kept - 1]->name))
-			node->sorted[kept++] = node->sorted[i];
-	node->count = kept;
-}
-
-struct salvage_node *salvage_node_find(const struct salvage_node *node, const char *name)
-{
-	size_t low = 0, high = node->count;
-
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-		int order = strcmp(node->sorted[middle]->name, name);
-
-		if (order == 0)
-			return node->sorted[middle];
-		if (order < 0)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return NULL;
-}
-
-/* A symlink of that name would be refused when the commit is checked out (git's verify_path()). */
-static bool link_refused(const char *name)
-{
-	return strncasecmp(name, ".gitmodules", strlen(".gitmodules")) == 0 ||
-	       strncasecmp(name, "gitmod~", strlen("gitmod~")) == 0 ||
-	       strncasecmp(name, "gi7eba~", strlen("gi7eba~")) == 0;
-}
-
-/* ".git" in all the spellings that git refuses, asked of the library. */
-static bool name_refused(struct planner *planner, const char *name, bool is_link)
-{
-	static const git_oid some = { .id = { 1 } }; /* not that of nothing: it is refused */
-	bool refused;
-
-	if (is_link && link_refused(name))
-		return true;
-	if (!planner->names)
-		return false;
-	refused =
-		git_treebuilder_insert(NULL, planner->names, name, &some, GIT_FILEMODE_COMMIT) < 0;
-	(void)git_treebuilder_clear(planner->names);
-	return refused;
 }
 
 /* Counts what was found, within the caps. */
@@ -226,9 +122,9 @@ static int plan_file(struct planner *planner, int dir, const char *name,
 		stat.st_mode & S_IXUSR ? GIT_FILEMODE_BLOB_EXECUTABLE : GIT_FILEMODE_BLOB);
 	node->permissions = stat.st_mode & ALLPERMS;
 	node->size = stat.st_size;
-	node->apart = manner->apart || name_refused(planner, name, false);
+	node->apart = manner->apart || salvage_manner_refuses(planner, name, false);
 	if (node->apart && !manner->apart)
-		plan_apart(planner, "a name that git refuses");
+		salvage_manner_apart(planner, "a name that git refuses");
 	return plan_read(planner, file, node);
 }
 
@@ -244,9 +140,9 @@ static int plan_link(struct planner *planner, int dir, const char *name,
 	node = salvage_node_add(&planner->plan->arena, parent, name, GIT_FILEMODE_LINK);
 	node->permissions = S_IRWXU | S_IRWXG | S_IRWXO;
 	node->size = length;
-	node->apart = manner->apart || name_refused(planner, name, true);
+	node->apart = manner->apart || salvage_manner_refuses(planner, name, true);
 	if (node->apart && !manner->apart)
-		plan_apart(planner, "a link with a name that git refuses");
+		salvage_manner_apart(planner, "a link with a name that git refuses");
 	if (git_odb_hash(&node->id, target, (size_t)length, GIT_OBJECT_BLOB) < 0)
 		return plan_fail(planner, EIO, "it cannot be hashed");
 	return plan_count(planner, node);
@@ -279,88 +175,6 @@ static int plan_leaf(struct planner *planner, int dir, const char *directory, co
 static int plan_directory(struct planner *planner, int dir, struct salvage_node *node,
 	const struct manner *manner, unsigned depth);
 
-static bool has_entry(int dir, const char *name)
-{
-	struct stat stat;
-
-	return fstatat(dir, name, &stat, AT_SYMLINK_NOFOLLOW) == 0 || errno != ENOENT;
-}
-
-static bool is_empty(int dir)
-{
-	DIR *stream CLEANUP(stream_done) = stream_open(dir);
-
-	return stream && !stream_next(stream) && errno == 0;
-}
-
-/* What git records for a submodule: -1: it is none. */
-static bool submodule_recorded(
-	struct planner *planner, const char *directory, const char *name, git_oid *ret_commit)
-{
-	const struct salvage_scope *scope = planner->scope;
-
-	if (scope->index && salvage_index_submodule(scope->index, planner->path.data, ret_commit))
-		return true;
-	return scope->head &&
-	       candidates_mode(scope->head, directory, name) == GIT_FILEMODE_COMMIT &&
-	       candidates_id(scope->head, directory, name, ret_commit->id);
-}
-
-/* A submodule stays the commit it is at; what it holds goes along when that is saved nowhere. */
-static int plan_submodule(
-	struct planner *planner, int dir, struct salvage_node *node, struct manner *manner)
-{
-	const struct salvage_scope *scope = planner->scope;
-	git_oid commit;
-	int r = 0;
-
-	node->mode = GIT_FILEMODE_COMMIT;
-	node->kept = node->stored = true;
-	if (is_empty(dir))
-		return 1;
-	if (scope->submodule)
-		r = scope->submodule(
-			scope->context, dir, planner->path.data, &commit, planner->error);
-	if (r > 0)
-		node->id = commit;
-	if (r != 0)
-		return r;
-	manner->apart = true;
-	plan_apart(planner, "a submodule with work of its own");
-	return 0;
-}
-
-/* Why a directory that is no submodule cannot be in a commit; NULL: it can. */
-static const char *not_in_commit(struct planner *planner, int dir, const char *name, bool ignored)
-{
-	if (has_entry(dir, ".git"))
-		return "a repository within the tree";
-	if (name_refused(planner, name, false))
-		return "a name that git refuses";
-	/* Where nothing is ignored each of its files is kept by itself. */
-	return ignored && worktree_hides_bare(dir) ? "a bare repository within the tree" : NULL;
-}
-
-/* How to go on in a directory that was entered: 1: not at all. */
-static int plan_manner(struct planner *planner, int dir, const char *directory,
-	struct salvage_node *node, struct manner *manner)
-{
-	const char *why;
-
-	if (manner->apart)
-		return 0;
-	if (submodule_recorded(planner, directory, node->name, &node->id))
-		return plan_submodule(planner, dir, node, manner);
-	manner->ignored =
-		manner->ignored || ignore_matches(&planner->ignore, planner->path.data, true);
-	why = not_in_commit(planner, dir, node->name, manner->ignored);
-	if (why) {
-		manner->apart = node->apart = true;
-		plan_apart(planner, why);
-	}
-	return 0;
-}
-
 /* Enters one directory below; planner->path is that directory's. */
 static int plan_below(struct planner *planner, int dir, const char *directory, const char *name,
 	struct salvage_node *parent, struct manner manner, unsigned depth)
@@ -385,7 +199,7 @@ static int plan_below(struct planner *planner, int dir, const char *directory, c
 	node = salvage_node_add(&planner->plan->arena, parent, name, GIT_FILEMODE_TREE);
 	node->permissions = stat.st_mode & ALLPERMS;
 	node->apart = manner.apart;
-	r = plan_manner(planner, below, directory, node, &manner);
+	r = salvage_manner_find(planner, below, directory, node, &manner);
 	if (r == 0)
 		r = plan_directory(planner, below, node, &manner, depth + 1);
 	/* Nothing of an ignored directory counts: it is as if it were not there. */
@@ -530,63 +344,10 @@ void salvage_plan_done(struct salvage_plan *plan)
 	*plan = (struct salvage_plan){ 0 };
 }
 
-static bool node_same(const struct salvage_node *a, const struct salvage_node *b)
-{
-	if (a->mode != b->mode || a->apart != b->apart || a->count != b->count)
-		return false;
-	return (a->mode == GIT_FILEMODE_TREE && !a->kept) || git_oid_equal(&a->id, &b->id);
-}
-
-/* Recursion is bounded by the depth of a plan. */
-static int nodes_same(const struct salvage_node *a, const struct salvage_node *b, struct text *path,
-	struct error *error)
-{
-	size_t length = path->length;
-	int r = 0;
-
-	text_add(path, length ? "/" : "");
-	text_add(path, a->name);
-	if (!node_same(a, b) || !text_equal(a->name, b->name)) {
-		char *shown CLEANUP(mem_done) = text_escape(path->data);
-
-		return error_say(error, EBUSY, "%.300s: it changed while it was salvaged",
-			*shown ? shown : "the tree");
-	}
-	for (size_t i = 0; i < a->count && r >= 0; i++)
-		r = nodes_same(a->sorted[i], b->sorted[i], path, error);
-	path->length = length;
-	path->data[length] = 0;
-	return r;
-}
-
 int salvage_plan_same(
 	const struct salvage_plan *a, const struct salvage_plan *b, struct error *error)
 {
 	struct text path CLEANUP(text_done) = { 0 };
 
-	return nodes_same(a->root, b->root, &path, error);
-}
-
-const struct salvage_node *salvage_node_below(const struct salvage_node *node, const char *path)
-{
-	char *copy CLEANUP(mem_done) = mem_dup(path);
-	char *rest = NULL;
-
-	for (char *name = strtok_r(copy, "/", &rest); name && node;
-		name = strtok_r(NULL, "/", &rest))
-		node = salvage_node_find(node, name);
-	return node;
-}
-
-/* Recursion is bounded by the depth of a plan. */
-bool salvage_node_is_unmade(const struct salvage_node *node)
-{
-	if (node->kept)
-		return node->count == 0;
-	if (node->count == 0)
-		return false;
-	for (size_t i = 0; i < node->count; i++)
-		if (!salvage_node_is_unmade(node->sorted[i]))
-			return false;
-	return true;
+	return salvage_node_same(a->root, b->root, &path, error);
 }
