@@ -322,7 +322,11 @@ static void own(struct worker *worker)
 	while (deadline_left_ms(worker->deadline_ms) > 0) {
 		struct owned *run = &runs[choose(worker, RUNS)];
 
-		if (!run->registered || (run->finished && is_gone(worker, run)))
+		if (run->registered && run->finished && is_gone(worker, run)) {
+			do_unpin(worker, run); /* what came too late is left otherwise */
+			run->registered = false;
+		}
+		if (!run->registered)
 			begin(worker, run, count++);
 		else
 			step(worker, run);
@@ -374,7 +378,9 @@ static void show(struct workdir *workdir)
 	char *command CLEANUP(mem_done) =
 		mem_printf("cd '%s' && grep VIOLATED log && run=$(sed -n 's/.*VIOLATED: \\([^ "
 			   "]*\\).*/\\1/p' log"
-			   " | head -n 1) && grep -e \" $run \" -e json log | tail -n 40",
+			   " | head -n 1) && grep -e \" $run \" -e json log | tail -n 40; "
+			   "echo left:; ls ws scratch; \"$SBX_REAP\" list --config reap.ini; "
+			   "tail -n 30 log",
 			workdir->path);
 
 	(void)fflush(stdout);
