@@ -114,7 +114,7 @@ void disk_measure_run(struct run *run, int64_t deadline_ms)
 	run->measured = true;
 	for (size_t i = 0; i < run->resource_count; i++) {
 		struct resource *resource = &run->resources[i];
-		struct tree_size size;
+		struct tree_size size = { 0 };
 		int r;
 
 		if (!takes_space(resource))

@@ -143,7 +143,8 @@ void plan_make(struct plan *ret_plan, struct inventory *inventory, const struct 
 		if (draft.items[i].decision.verdict != VERDICT_KEEP)
 			draft.runs[due++] = draft.runs[i];
 	}
-	*ret_plan = (struct plan){ .due = TAKE_PTR(draft.runs), .count = due };
+	ret_plan->due = TAKE_PTR(draft.runs);
+	ret_plan->count = due;
 }
 
 void plan_done(struct plan *plan)

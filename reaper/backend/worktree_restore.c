@@ -270,7 +270,6 @@ static int restore_archive(struct restoring *restoring)
 static int sources_open(struct restoring *restoring)
 {
 	const struct salvage *salvage = restoring->salvage;
-	struct error unsaid = { 0 };
 	int r = 0;
 
 	if (salvage->form == SALVAGE_COMMIT) {
@@ -279,12 +278,13 @@ static int sources_open(struct restoring *restoring)
 	}
 	if (!salvage->repo)
 		return 0;
-	restoring->error = &unsaid;
+	restoring->error = &restoring->unsaid;
 	r = repository_open(restoring);
 	if (r == 0 && salvage->commit)
 		r = commit_open(restoring);
 	if (r < 0) {
-		restoring_note(restoring, "not linked to its repository: %s", unsaid.text);
+		restoring_note(
+			restoring, "not linked to its repository: %s", restoring->unsaid.text);
 		git_repository_free(TAKE_PTR(restoring->repository));
 	}
 	return 0;

@@ -15,6 +15,7 @@ struct restoring {
 	struct arena *arena;
 	struct worktree_restored *restored;
 	struct error *error;
+	struct error unsaid; /* of what an archive can do without */
 
 	int parent, dir; /* of the directory, and itself */
 	bool dir_made;

@@ -105,7 +105,7 @@ int dir_look(int dir, const char *name, struct stat *ret_stat)
 
 int dir_identity(const char *path, uint64_t *ret_dev, uint64_t *ret_ino, struct error *error)
 {
-	struct stat st;
+	struct stat st = { 0 };
 	int r;
 
 	assert(path[0] == '/');

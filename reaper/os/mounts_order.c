@@ -78,8 +78,9 @@ size_t mounts_within(
 const struct mount *mounts_below(const struct mount_table *table, const char *path)
 {
 	const struct mount *const *first;
+	size_t count = mounts_within(table, path, &first);
 
-	return mounts_within(table, path, &first) ? *first : NULL;
+	return first && count ? *first : NULL;
 }
 
 const struct mount *mounts_at(const struct mount_table *table, const char *path)

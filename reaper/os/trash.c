@@ -285,6 +285,7 @@ static int put_proved(
 
 	if (r <= 0)
 		return r;
+	assert(name);
 	if (fstatat(put->trash, name, &st, AT_SYMLINK_NOFOLLOW) != 0)
 		return error_set(error, errno, "look at %s after it was set aside", put->shown);
 	if (st.st_dev != put->st.st_dev || st.st_ino != put->st.st_ino)

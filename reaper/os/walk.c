@@ -174,7 +174,7 @@ static int walk_reopen_above(struct walk *walk)
 	const struct walk_level *above = &walk->levels[walk->depth - 2];
 	struct walk_stream *stream = walk_stream(walk, walk->depth - 2);
 	int fd CLEANUP(fd_done) = -EBADF, r;
-	struct walk_level found;
+	struct walk_level found = { 0 };
 
 	if (stream->fd >= 0)
 		return 0;

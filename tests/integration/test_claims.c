@@ -51,6 +51,7 @@ static void gate_wait(enum gate_kind kind)
 }
 
 /* These stand in front of libc's in this program. */
+/* NOLINTBEGIN(readability-inconsistent-declaration-parameter-name): names without underscores */
 int clock_gettime(clockid_t id, struct timespec *now)
 {
 	if (id == CLOCK_REALTIME)
@@ -87,6 +88,7 @@ int fsync(int fd)
 	gate_wait(GATE_CALL);
 	return (int)syscall(SYS_fsync, fd);
 }
+/* NOLINTEND(readability-inconsistent-declaration-parameter-name) */
 
 /* ---- the world ---- */
 

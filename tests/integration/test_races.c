@@ -85,9 +85,12 @@ static _Noreturn void violated(struct worker *worker, const struct owned *run, c
 
 static void program_child(struct worker *worker, char *words, int said)
 {
-	char *argv[16] = { getenv("SBX_REAP") };
+	char *program = getenv("SBX_REAP");
+	char *argv[16] = { program };
 	int null = open("/dev/null", O_RDWR | O_CLOEXEC), argc = 1;
 
+	if (!program)
+		_exit(127);
 	for (char *word; argc < 12 && (word = strsep(&words, " "));)
 		argv[argc++] = word;
 	argv[argc++] = (char[]){ "--config" };
@@ -96,7 +99,7 @@ static void program_child(struct worker *worker, char *words, int said)
 	(void)dup2(said, STDOUT_FILENO);
 	(void)dup2(said, STDERR_FILENO);
 	(void)prctl(PR_SET_PDEATHSIG, SIGKILL);
-	(void)execv(argv[0], argv);
+	(void)execv(program, argv);
 	_exit(127);
 }
 

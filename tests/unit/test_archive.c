@@ -455,67 +455,66 @@ static void an_archive_of_another_maker_is_read_when_it_is_harmless(void **state
 	assert_true(S_ISLNK(stat.st_mode));
 }
 
+static const struct {
+	const char *why;
+	struct member members[3];
+} hostile[] = {
+	{ "up", { { "tree/../../victim/x", '0', .content = "evil" } } },
+	{ "up from the prefix", { { "tree/..", '5', .mode = "0000755" } } },
+	{ "up, not below the prefix", { { "../victim/x", '0', .content = "evil" } } },
+	{ "absolute", { { "/tmp/sbx-test-evil", '0', .content = "evil" } } },
+	{ "absolute behind the prefix", { { "tree//victim", '0', .content = "evil" } } },
+	{ "itself", { { "tree/.", '5', .mode = "0000777" } } },
+	{ "no name", { { "tree/", '0', .content = "evil" } } },
+	{ "through a link", { { "tree/l", '2', .link = "../victim" },
+				    { "tree/l/x", '0', .content = "evil" } } },
+	{ "through a link to a file", { { "tree/l", '2', .link = "../victim/kept" },
+					      { "tree/l", '0', .content = "evil" } } },
+	{ "a directory over a link",
+		{ { "tree/l", '2', .link = "../victim" }, { "tree/l", '5', .mode = "0000777" } } },
+	{ "a link over a file", { { "tree/l", '0', .content = "a" },
+					{ "tree/l", '2', .link = "../victim/kept" } } },
+	{ "hard link outside", { { "tree/h", '1', .link = "victim/kept" } } },
+	{ "hard link inside",
+		{ { "tree/a", '0', .content = "a" }, { "tree/h", '1', .link = "tree/a" } } },
+	{ "hard link with content",
+		{ { "tree/h", '1', .link = "victim/kept", .content = "evil" } } },
+	{ "character device", { { "tree/null", '3', .mode = "0000755" } } },
+	{ "block device", { { "tree/disk", '4', .mode = "0000755" } } },
+	{ "fifo", { { "tree/fifo", '6', .mode = "0000755" } } },
+	{ "file over a directory",
+		{ { "tree/d/", '5', .mode = "0000755" }, { "tree/d", '0', .content = "a" } } },
+	{ "directory over a file",
+		{ { "tree/d", '0', .content = "a" }, { "tree/d/", '5', .mode = "0000755" } } },
+	{ "below a file",
+		{ { "tree/d", '0', .content = "a" }, { "tree/d/x", '0', .content = "a" } } },
+	{ "file twice", { { "tree/d", '0', .content = "a" }, { "tree/d", '0', .content = "b" } } },
+	{ "a size that is not there",
+		{ { "tree/f", '0', .content = "a", .size = "77777777777" } } },
+	{ "a negative size", { { "tree/f", '0', .content = "a",
+				     .size = "\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff" } } },
+};
+
 static void nothing_lands_outside_whatever_the_archive_says(void **state)
 {
-	static const struct {
-		const char *why;
-		struct member members[3];
-	} cases[] = {
-		{ "up", { { "tree/../../victim/x", '0', .content = "evil" } } },
-		{ "up from the prefix", { { "tree/..", '5', .mode = "0000755" } } },
-		{ "up, not below the prefix", { { "../victim/x", '0', .content = "evil" } } },
-		{ "absolute", { { "/tmp/sbx-test-evil", '0', .content = "evil" } } },
-		{ "absolute behind the prefix", { { "tree//victim", '0', .content = "evil" } } },
-		{ "itself", { { "tree/.", '5', .mode = "0000777" } } },
-		{ "no name", { { "tree/", '0', .content = "evil" } } },
-		{ "through a link", { { "tree/l", '2', .link = "../victim" },
-					    { "tree/l/x", '0', .content = "evil" } } },
-		{ "through a link to a file", { { "tree/l", '2', .link = "../victim/kept" },
-						      { "tree/l", '0', .content = "evil" } } },
-		{ "a directory over a link", { { "tree/l", '2', .link = "../victim" },
-						     { "tree/l", '5', .mode = "0000777" } } },
-		{ "a link over a file", { { "tree/l", '0', .content = "a" },
-						{ "tree/l", '2', .link = "../victim/kept" } } },
-		{ "hard link outside", { { "tree/h", '1', .link = "victim/kept" } } },
-		{ "hard link inside", { { "tree/a", '0', .content = "a" },
-					      { "tree/h", '1', .link = "tree/a" } } },
-		{ "hard link with content",
-			{ { "tree/h", '1', .link = "victim/kept", .content = "evil" } } },
-		{ "character device", { { "tree/null", '3', .mode = "0000755" } } },
-		{ "block device", { { "tree/disk", '4', .mode = "0000755" } } },
-		{ "fifo", { { "tree/fifo", '6', .mode = "0000755" } } },
-		{ "file over a directory", { { "tree/d/", '5', .mode = "0000755" },
-						   { "tree/d", '0', .content = "a" } } },
-		{ "directory over a file", { { "tree/d", '0', .content = "a" },
-						   { "tree/d/", '5', .mode = "0000755" } } },
-		{ "below a file", { { "tree/d", '0', .content = "a" },
-					  { "tree/d/x", '0', .content = "a" } } },
-		{ "file twice",
-			{ { "tree/d", '0', .content = "a" }, { "tree/d", '0', .content = "b" } } },
-		{ "a size that is not there",
-			{ { "tree/f", '0', .content = "a", .size = "77777777777" } } },
-		{ "a negative size",
-			{ { "tree/f", '0', .content = "a",
-				.size = "\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff" } } },
-	};
 	struct workdir *workdir = *state;
 	struct stat before, after;
 
 	workdir_make(workdir, "victim");
 	workdir_write(workdir, "victim/kept", "kept", 4);
 	assert_int_equal(fstatat(workdir->dir, "victim", &before, 0), 0);
-	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+	for (size_t i = 0; i < ARRAY_SIZE(hostile); i++) {
 		char *into CLEANUP(mem_done) = mem_printf("out%zu", i);
 		struct error error = { 0 };
 		size_t n = 1;
 		int r;
 
-		while (n < 3 && cases[i].members[n].path)
+		while (n < 3 && hostile[i].members[n].path)
 			n++;
-		foreign(workdir, cases[i].members, n);
+		foreign(workdir, hostile[i].members, n);
 		r = unpack(workdir, into, &error);
 		if (r != -EUCLEAN)
-			print_error("%s: %d %s\n", cases[i].why, r, error.text);
+			print_error("%s: %d %s\n", hostile[i].why, r, error.text);
 		assert_int_equal(r, -EUCLEAN);
 		assert_true(*error.text);
 		assert_int_equal(fstatat(workdir->dir, "victim", &after, 0), 0);
