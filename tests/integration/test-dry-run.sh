@@ -10,7 +10,7 @@ set -euo pipefail
 [ -n "$cgroup_mount" ] || tap_skip_all "no cgroup v2 is mounted"
 command -v strace >/dev/null || tap_skip_all "strace is not installed"
 
-seed=${SBX_TEST_SEED:-$((RANDOM * 32768 + RANDOM))} each=${SBX_TEST_RUNS:-60}
+seed=${SBX_TEST_SEED:-$((RANDOM * 32768 + RANDOM))} each=${SBX_TEST_RUNS:-40}
 RANDOM=$((seed % 32768))
 echo "# seed $seed, $each runs of each setting (SBX_TEST_SEED, SBX_TEST_RUNS)"
 
