@@ -203,16 +203,6 @@ really() {
 	config=
 }
 
-held() {
-	salvage r11 31
-	reap hold >/dev/null
-	reap --yes >/dev/null 2>&1 || true
-	check "a held pass ends nothing" has_ref r11
-	reap resume >/dev/null
-	reap --yes >/dev/null 2>&1 || true
-	check "the next one does" lacks_ref r11
-}
-
 world_new ''
 reap --yes >/dev/null # makes the books
 listing
@@ -220,7 +210,6 @@ restoring
 checking
 ending
 failing
-held
 keeping
 finding_again
 really

@@ -20,6 +20,8 @@ keep_ok = 0
 keep_failed = 0
 keep_abandoned = 0
 keep_orphan = 0
+[limits]
+brake_runs = 0
 [containers]
 engine = unix://${SBX_TEST_ENGINE#unix://}"
 
