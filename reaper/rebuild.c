@@ -124,6 +124,7 @@ static void rebuild_salvages(struct rebuilding *rebuilding)
 	const struct salvaged_finder finder = { rebuild_salvage, rebuild_odd, rebuilding };
 	char *path CLEANUP(mem_done) = worktree_salvage_directory(settings);
 	int dir CLEANUP(fd_done) = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	int code = dir < 0 ? errno : 0;
 
 	for (size_t i = 0; i < settings->repos.count; i++) {
 		struct error error = { 0 };
@@ -131,8 +132,8 @@ static void rebuild_salvages(struct rebuilding *rebuilding)
 		if (worktree_salvaged_refs(settings->repos.items[i], &finder, &error) < 0)
 			rebuild_odd(rebuilding, settings->repos.items[i], error.text);
 	}
-	if (dir < 0 && errno != ENOENT)
-		rebuild_odd(rebuilding, path, strerror(errno));
+	if (dir < 0 && code != ENOENT)
+		rebuild_odd(rebuilding, path, strerror(code));
 	if (dir >= 0) {
 		struct error error = { 0 };
 
