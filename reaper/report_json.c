@@ -27,6 +27,17 @@ static void json_sources(struct json_out *json, const struct inventory *inventor
 	json_array_end(json);
 }
 
+/* What a person keeps or holds: who, why, since when, until when. */
+static void json_kept(
+	struct json_out *json, const char *by, const char *reason, int64_t since_s, int64_t until_s)
+{
+	json_bytes(json, "by", by);
+	json_bytes(json, "reason", reason);
+	json_moment(json, "since", since_s);
+	json_moment(json, "until", until_s);
+	json_object_end(json);
+}
+
 static void json_pin(struct json_out *json, const struct pin *pin)
 {
 	if (!pin) {
@@ -34,11 +45,7 @@ static void json_pin(struct json_out *json, const struct pin *pin)
 		return;
 	}
 	json_object(json, "pin");
-	json_bytes(json, "by", pin->by);
-	json_bytes(json, "reason", pin->reason);
-	json_moment(json, "since", pin->since_s);
-	json_moment(json, "until", pin->until_s);
-	json_object_end(json);
+	json_kept(json, pin->by, pin->reason, pin->since_s, pin->until_s);
 }
 
 static void json_resources(struct json_out *json, const struct run *run)
@@ -126,11 +133,7 @@ static void json_hold(struct json_out *json, const struct hold *hold)
 		return;
 	}
 	json_object(json, "hold");
-	json_bytes(json, "by", hold->by);
-	json_bytes(json, "reason", hold->reason);
-	json_moment(json, "since", hold->since_s);
-	json_moment(json, "until", hold->until_s);
-	json_object_end(json);
+	json_kept(json, hold->by, hold->reason, hold->since_s, hold->until_s);
 }
 
 static void json_brake(struct json_out *json, const struct report *report)
