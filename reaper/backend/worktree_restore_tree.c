@@ -2,6 +2,7 @@
 
 #include "base/text.h"
 #include "os/dir.h"
+#include "os/file.h"
 #include "os/signals.h"
 
 #include <errno.h>
@@ -36,21 +37,6 @@ static int plant_refuse(struct planting *planting, const char *why)
 	return error_say(planting->error, EUCLEAN, "restore %.300s: %s", shown, why);
 }
 
-static int write_whole(int fd, const char *bytes, size_t length)
-{
-	while (length > 0) {
-		ssize_t n = write(fd, bytes, length);
-
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n < 0)
-			return -errno;
-		bytes += n;
-		length -= (size_t)n;
-	}
-	return 0;
-}
-
 static int plant_file(
 	struct planting *planting, const git_blob *blob, int dir, const char *name, mode_t mode)
 {
@@ -60,7 +46,7 @@ static int plant_file(
 
 	if (fd < 0)
 		return plant_fail(planting, errno);
-	r = write_whole(fd, git_blob_rawcontent(blob), (size_t)git_blob_rawsize(blob));
+	r = file_write_whole(fd, git_blob_rawcontent(blob), (size_t)git_blob_rawsize(blob));
 	if (r == 0 && fchmod(fd, mode) < 0)
 		r = -errno;
 	return r < 0 ? plant_fail(planting, -r) : 0;

@@ -3,6 +3,7 @@
 #include "archive_parts.h"
 #include "base/text.h"
 #include "dir.h"
+#include "file.h"
 
 #include <dirent.h>
 #include <endian.h>
@@ -52,27 +53,10 @@ struct archive_writer {
 	bool given_up;
 };
 
-static int write_all(int fd, const void *bytes, size_t length)
-{
-	const char *at = bytes;
-
-	while (length > 0) {
-		ssize_t n = write(fd, at, length);
-
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n < 0)
-			return -errno;
-		at += n;
-		length -= (size_t)n;
-	}
-	return 0;
-}
-
 static la_ssize_t writer_take(struct archive *tar, void *opaque, const void *bytes, size_t length)
 {
 	struct archive_writer *writer = opaque;
-	int r = writer->given_up ? 0 : write_all(writer->fd, bytes, length);
+	int r = writer->given_up ? 0 : file_write_whole(writer->fd, bytes, length);
 
 	if (r < 0) {
 		archive_set_error(tar, -r, "%s", strerror(-r));
@@ -249,7 +233,7 @@ static int writer_seal(struct archive_writer *writer, struct error *error)
 	if (archive_write_close(writer->tar) != ARCHIVE_OK)
 		return writer_fail(writer, error);
 	seal = archive_seal_make(writer->sum);
-	r = write_all(writer->fd, &seal, sizeof(seal));
+	r = file_write_whole(writer->fd, &seal, sizeof(seal));
 	if (r < 0)
 		return archive_fail(error, -r, "write the archive", writer->name);
 	if (fsync(writer->fd) < 0)

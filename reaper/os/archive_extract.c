@@ -6,6 +6,7 @@
 #include "archive.h"
 #include "base/text.h"
 #include "dir.h"
+#include "file.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -131,17 +132,7 @@ static int write_piece(int fd, const char *bytes, size_t length)
 {
 	if (is_nothing(bytes, length))
 		return lseek(fd, (off_t)length, SEEK_CUR) < 0 ? -errno : 0;
-	while (length > 0) {
-		ssize_t n = write(fd, bytes, length);
-
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n < 0)
-			return -errno;
-		bytes += n;
-		length -= (size_t)n;
-	}
-	return 0;
+	return file_write_whole(fd, bytes, length);
 }
 
 static int unpack_content(

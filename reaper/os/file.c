@@ -106,7 +106,7 @@ static char *temporary_name(const char *name)
 	return mem_printf(".%s.sbx-new-%s", name, suffix);
 }
 
-static int file_fill_new(int fd, const void *bytes, size_t length, mode_t mode)
+int file_write_whole(int fd, const void *bytes, size_t length)
 {
 	const char *at = bytes;
 
@@ -120,6 +120,15 @@ static int file_fill_new(int fd, const void *bytes, size_t length, mode_t mode)
 		at += n;
 		length -= (size_t)n;
 	}
+	return 0;
+}
+
+static int file_fill_new(int fd, const void *bytes, size_t length, mode_t mode)
+{
+	int r = file_write_whole(fd, bytes, length);
+
+	if (r < 0)
+		return r;
 	/* By descriptor, because the umask has had its say at open. */
 	return fchmod(fd, mode) < 0 || fsync(fd) < 0 ? -errno : 0;
 }

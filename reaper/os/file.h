@@ -23,5 +23,8 @@ int file_read(int dir, const char *name, size_t max, char **ret_bytes, size_t *r
 int file_write(int dir, const char *name, const void *bytes, size_t length, mode_t mode,
 	struct error *error);
 
+/* Writes all of it to an open file, however often it takes. 0 or -errno. */
+int file_write_whole(int fd, const void *bytes, size_t length);
+
 /* Unlinks a file (never a directory) and syncs the directory. 1, 0 already gone, -errno. */
 int file_remove(int dir, const char *name, struct error *error);
