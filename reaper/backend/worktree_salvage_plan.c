@@ -2,6 +2,7 @@
 
 #include "base/clock.h"
 #include "os/dir.h"
+#include "text_list.h"
 #include "worktree_crossing.h"
 #include "worktree_salvage_index.h"
 #include "worktree_salvage_manner.h"
@@ -220,42 +221,12 @@ static bool top_wanted(struct planner *planner, const char *name)
 	return scope->whole || scope->own || !text_equal(name, ".git");
 }
 
-struct names {
-	char **list;
-	size_t count;
-};
-
-static void names_done(struct names *names)
-{
-	for (size_t i = 0; i < names->count; i++)
-		free(names->list[i]);
-	free(names->list);
-}
-
-static void names_add(struct names *names, const char *name)
-{
-	if ((names->count & (names->count + 1)) == 0)
-		names->list = mem_grow(names->list, names->count * 2 + 2, sizeof(*names->list));
-	names->list[names->count++] = mem_dup(name);
-}
-
-static unsigned type_of(int dir, const struct dirent *entry)
-{
-	struct stat stat;
-
-	if (entry->d_type != DT_UNKNOWN)
-		return entry->d_type;
-	if (fstatat(dir, entry->d_name, &stat, AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT) < 0)
-		return DT_UNKNOWN;
-	return IFTODT(stat.st_mode);
-}
-
 /* One entry; what is no file, link or directory (a socket, a fifo, a device) has no content. */
 static int plan_entry(struct planner *planner, int dir, const char *directory,
 	const struct dirent *entry, struct salvage_node *node, const struct manner *manner,
-	struct names *directories)
+	struct text_list *directories)
 {
-	unsigned type = type_of(dir, entry);
+	unsigned type = stream_type(dir, entry);
 
 	if (++planner->plan->entries > SALVAGE_ENTRIES_MAX)
 		return plan_fail(planner, EFBIG, "more entries than are salvaged of one tree");
@@ -264,14 +235,14 @@ static int plan_entry(struct planner *planner, int dir, const char *directory,
 	if (!top_wanted(planner, entry->d_name))
 		return 0;
 	if (type == DT_DIR)
-		names_add(directories, entry->d_name);
+		text_list_add(directories, entry->d_name);
 	else if (type == DT_REG || type == DT_LNK)
 		return plan_leaf(planner, dir, directory, entry->d_name, type, node, manner);
 	return 0;
 }
 
 static int read_entries(struct planner *planner, int dir, const char *directory,
-	struct salvage_node *node, const struct manner *manner, struct names *directories)
+	struct salvage_node *node, const struct manner *manner, struct text_list *directories)
 {
 	DIR *stream CLEANUP(stream_done) = stream_open(dir);
 	const struct dirent *entry = NULL;
@@ -293,7 +264,7 @@ static bool own_repository(const struct planner *planner, const char *name)
 static int plan_directory(struct planner *planner, int dir, struct salvage_node *node,
 	const struct manner *manner, unsigned depth)
 {
-	struct names directories CLEANUP(names_done) = { 0 };
+	struct text_list directories CLEANUP(text_list_done) = { 0 };
 	char *directory CLEANUP(mem_done) = mem_dup(planner->path.data);
 	size_t rules = planner->ignore.count;
 	int r;
@@ -305,9 +276,9 @@ static int plan_directory(struct planner *planner, int dir, struct salvage_node 
 		struct manner below = *manner;
 		size_t length;
 
-		below.apart |= own_repository(planner, directories.list[i]);
-		length = path_enter(planner, directories.list[i]);
-		r = plan_below(planner, dir, directory, directories.list[i], node, below, depth);
+		below.apart |= own_repository(planner, directories.items[i]);
+		length = path_enter(planner, directories.items[i]);
+		r = plan_below(planner, dir, directory, directories.items[i], node, below, depth);
 		path_leave(planner, length);
 	}
 	ignore_cut(&planner->ignore, rules);

@@ -6,6 +6,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <sys/stat.h>
 
 static inline void stream_done(DIR **stream)
 {
@@ -26,6 +27,18 @@ static inline DIR *stream_open(int dir)
 	if (stream)
 		(void)TAKE_FD(fd);
 	return stream;
+}
+
+/* DT_* of an entry, asked of the file where the directory does not tell; DT_UNKNOWN: it cannot be. */
+static inline unsigned stream_type(int dir, const struct dirent *entry)
+{
+	struct stat stat;
+
+	if (entry->d_type != DT_UNKNOWN)
+		return entry->d_type;
+	if (fstatat(dir, entry->d_name, &stat, AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT) < 0)
+		return DT_UNKNOWN;
+	return IFTODT(stat.st_mode);
 }
 
 /* The next entry but "." and ".."; NULL with errno 0 at the end. */

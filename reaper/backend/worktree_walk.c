@@ -149,17 +149,6 @@ void worktree_ignore_read(struct ignore *ignore, int dir, const char *path)
 	ignore_add(ignore, path, bytes, length);
 }
 
-static unsigned entry_type(int dir, const struct dirent *entry)
-{
-	struct stat stat;
-
-	if (entry->d_type != DT_UNKNOWN)
-		return entry->d_type;
-	if (fstatat(dir, entry->d_name, &stat, AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT) < 0)
-		return DT_UNKNOWN;
-	return IFTODT(stat.st_mode);
-}
-
 /* A tree chooses no time to spend: one file can be a gigabyte, one .gitignore 4096 patterns. */
 static bool walk_exhausted(struct worktree_walk *walk)
 {
@@ -205,7 +194,7 @@ static void look_dirent(struct worktree_walk *walk, int dir, const char *directo
 			found_repository(walk, directory);
 		return;
 	}
-	type = entry_type(dir, entry);
+	type = stream_type(dir, entry);
 	if (type == DT_DIR)
 		names_add(directories, name);
 	else
