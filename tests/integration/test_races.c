@@ -271,7 +271,14 @@ static void do_renew(struct worker *worker, struct owned *run)
 
 static void do_register(struct worker *worker, struct owned *run)
 {
-	(void)call(worker, run->finished ? "1" : "0", "register %s", run->name);
+	int code = call(worker, run->finished ? "01" : "0", "register %s", run->name);
+
+	if (code == 1 || !run->finished)
+		return;
+	/* It was gone since it was looked at; this is another run of that name. */
+	if (has(worker, run, "ws", "") || has(worker, run, "scratch", ""))
+		violated(worker, run, "was registered again before it was gone");
+	do_finish(worker, run);
 }
 
 static void do_look(struct worker *worker, struct owned *run)

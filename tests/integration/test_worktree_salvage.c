@@ -565,10 +565,13 @@ static void a_repository_of_ours_stays_ours(void **state)
 {
 	struct git_fixture *fixture = *state;
 
-	git_fixture_sh(fixture, "chmod 700 repo/.git/objects; echo x >ws/r1/new");
+	/* A new object may land in a directory that was there, and that one keeps its mode. */
+	git_fixture_sh(fixture,
+		"chmod 700 repo/.git/objects; echo x >ws/r1/new; "
+		"find repo/.git/objects -mindepth 1 -perm /077 -type d | sort >open");
 	(void)salvage_r1(fixture);
-	git_fixture_sh(fixture, "test -z \"$(find repo/.git/objects -newer ws/r1/new -type d "
-				"-mindepth 1 -perm /077)\"");
+	git_fixture_sh(fixture,
+		"find repo/.git/objects -mindepth 1 -perm /077 -type d | sort | cmp - open");
 }
 
 static void nothing_is_written_through_a_planted_link(void **state)
