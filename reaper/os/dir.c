@@ -50,10 +50,14 @@ int dir_open(const char *path, struct error *error)
 	return fd < 0 ? dir_fail(error, -fd, "open directory", path) : fd;
 }
 
+/*
+ * A single name cannot leave its directory, and with RESOLVE_BENEATH one that is moved elsewhere while
+ * it is opened would answer EXDEV, as if something were mounted there.
+ */
 int dir_open_below(int dir, const char *path, int flags, struct error *error)
 {
-	int fd = dir_openat2(
-		dir, path, flags, RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | RESOLVE_NO_XDEV);
+	uint64_t beneath = dir_is_name(path) ? 0 : RESOLVE_BENEATH;
+	int fd = dir_openat2(dir, path, flags, beneath | RESOLVE_NO_SYMLINKS | RESOLVE_NO_XDEV);
 
 	return fd < 0 ? dir_fail(error, -fd, "open", path) : fd;
 }

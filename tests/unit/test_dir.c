@@ -6,7 +6,9 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <sys/mount.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 
 enum { SOMEBODY = 12345 };
@@ -55,6 +57,38 @@ static void looking_leaves_no_trace(void **state)
 	}
 	assert_return_code(fstatat(root, "d", &st, 0), errno);
 	assert_int_equal(st.st_atim.tv_sec, old[0].tv_sec);
+}
+
+/* Moves a directory out of the one in which it is looked for, and back, until it is killed. */
+static int move_for_ever(struct workdir *workdir, void *context)
+{
+	(void)context;
+	(void)prctl(PR_SET_PDEATHSIG, SIGKILL);
+	for (;;) {
+		(void)renameat(workdir->dir, "in/d", workdir->dir, "out/d");
+		(void)renameat(workdir->dir, "out/d", workdir->dir, "in/d");
+	}
+	return 0;
+}
+
+static void what_is_moved_meanwhile_is_not_taken_for_a_mount(void **state)
+{
+	int in CLEANUP(fd_done) = -EBADF;
+	pid_t mover;
+
+	workdir_make(*state, "in");
+	workdir_make(*state, "in/d");
+	workdir_make(*state, "out");
+	in = dir_open(workdir_path(*state, "in"), NULL);
+	mover = workdir_fork(move_for_ever, *state, NULL);
+	for (unsigned i = 0; i < 200000; i++) {
+		int fd CLEANUP(fd_done) = dir_open_below(in, "d", O_PATH | O_DIRECTORY, NULL);
+
+		if (fd < 0 && fd != -ENOENT)
+			fail_msg("it answers %d in round %u", fd, i);
+	}
+	assert_return_code(kill(mover, SIGKILL), errno);
+	(void)workdir_wait(mover);
 }
 
 static void below_never_leaves_and_never_follows(void **state)
@@ -279,6 +313,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		workdir_test(a_path_with_a_symlink_in_it_opens_nothing),
 		workdir_test(looking_leaves_no_trace),
+		workdir_test(what_is_moved_meanwhile_is_not_taken_for_a_mount),
 		workdir_test(below_never_leaves_and_never_follows),
 		workdir_test(below_enters_no_mount_not_even_of_the_same_filesystem),
 		workdir_test(identity_is_that_of_the_link_itself),
