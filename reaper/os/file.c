@@ -1,5 +1,6 @@
 #include "file.h"
 #include "base/text.h"
+#include "fsuser.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -91,6 +92,50 @@ int file_read(int dir, const char *name, size_t max, char **ret_bytes, size_t *r
 	return 0;
 }
 
+struct making {
+	int dir;
+	const char *name;
+	int flags; /* of open(2); O_DIRECTORY alone: a directory */
+	mode_t mode;
+};
+
+static int make_as(const struct fsuser *user, const struct making *making)
+{
+	int flags = making->flags | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, fd, code;
+
+	if (fsuser_begin(user, NULL) < 0)
+		return -EPERM;
+	fd = making->flags & O_DIRECTORY ? mkdirat(making->dir, making->name, making->mode)
+					 : openat(making->dir, making->name, flags, making->mode);
+	code = errno;
+	fsuser_end(user);
+	return fd < 0 ? -code : fd;
+}
+
+/* Who may not write in a directory of his own has no use for a file that is his. */
+static int make(const struct making *making)
+{
+	struct fsuser user = { 0 };
+	int r = fsuser_of(making->dir, &user, NULL);
+
+	assert_component(making->name);
+	if (r == 0)
+		r = make_as(&user, making);
+	if ((r == -EACCES || r == -EPERM) && user.other)
+		r = make_as(&(struct fsuser){ 0 }, making);
+	return r;
+}
+
+int file_make(int dir, const char *name, int flags, mode_t mode)
+{
+	return make(&(struct making){ dir, name, flags, mode });
+}
+
+int file_make_directory(int dir, const char *name, mode_t mode)
+{
+	return make(&(struct making){ dir, name, O_DIRECTORY, mode });
+}
+
 /* A name of the temporary file that no other process can have guessed and taken. */
 static char *temporary_name(const char *name)
 {
@@ -153,9 +198,9 @@ int file_write(int dir, const char *name, const void *bytes, size_t length, mode
 	int r;
 
 	assert_component(name);
-	fd = openat(dir, temporary, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+	fd = file_make(dir, temporary, O_WRONLY, 0600);
 	if (fd < 0)
-		return file_fail(error, errno, "make a new file for", name);
+		return file_fail(error, -fd, "make a new file for", name);
 	r = file_replace(dir, temporary, name, fd, bytes, length, mode);
 	if (r < 0) {
 		(void)unlinkat(dir, temporary, 0);

@@ -17,6 +17,17 @@ int file_read(int dir, const char *name, size_t max, char **ret_bytes, size_t *r
 	struct stat *ret_stat, struct error *error);
 
 /*
+ * Makes a file that is not there (O_EXCL, without following a link) and opens it with these flags.
+ * It belongs to whom the directory belongs to: what root makes in another user's directory must be
+ * his to write. By becoming him for that moment, which needs no right to give files away (the unit
+ * has none). A descriptor, -EEXIST, -errno; sets no error.
+ */
+int file_make(int dir, const char *name, int flags, mode_t mode);
+
+/* The same for a directory. 0, -EEXIST, -errno. */
+int file_make_directory(int dir, const char *name, mode_t mode);
+
+/*
  * Writes the file by a temporary one in the same directory (".<name>.sbx-new-XXXXXX"), synced,
  * renamed over the name; then the directory is synced. A leftover of a killed write is harmless.
  */

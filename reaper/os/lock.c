@@ -1,6 +1,8 @@
 #include "lock.h"
+#include "base/pathname.h"
 #include "base/text.h"
 #include "base/timespan.h"
+#include "file.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -9,14 +11,31 @@
 
 enum { HINT_MAX = 64 }; /* "PID EPOCH\n" */
 
+static int lock_make(const char *path)
+{
+	char *directory CLEANUP(mem_done) = pathname_parent(path);
+	int dir CLEANUP(fd_done) = open(directory, O_PATH | O_DIRECTORY | O_CLOEXEC);
+
+	return dir < 0 ? -errno : file_make(dir, pathname_last(path), O_RDWR, 0600);
+}
+
 static int lock_open(const char *path, struct error *error)
 {
-	int fd CLEANUP(fd_done) =
-		open(path, O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC, 0600);
+	int flags = O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC;
+	int fd CLEANUP(fd_done) = open(path, flags);
 	struct stat stat;
+	int code = fd < 0 ? errno : 0;
 
+	if (code == ENOENT) {
+		fd = lock_make(path);
+		code = fd < 0 ? -fd : 0;
+	}
+	if (code == EEXIST) { /* another was faster; nobody ever removes it */
+		fd = open(path, flags);
+		code = fd < 0 ? errno : 0;
+	}
 	if (fd < 0)
-		return error_set(error, errno, "open the lock file '%s'", path);
+		return error_set(error, code, "open the lock file '%s'", path);
 	if (fstat(fd, &stat) < 0)
 		return error_set(error, errno, "look at the lock file '%s'", path);
 	if (!S_ISREG(stat.st_mode))
