@@ -40,9 +40,13 @@ static void reaping_done(struct reaping *reaping)
 static int take_lock(struct reaping *reaping, struct error *error)
 {
 	char *path CLEANUP(mem_done) = mem_printf("%s.lock", reaping->session.settings.database);
+	struct error why;
 
-	reaping->lock = lock_take(path, clock_wall_s(), error);
-	return reaping->lock < 0 ? reaping->lock : 0;
+	do {
+		why = (struct error){ 0 };
+		reaping->lock = lock_take(path, clock_wall_s(), &why);
+	} while (reaping->lock == -ENOSPC && store_give_room(reaping->session.store));
+	return reaping->lock < 0 ? error_say(error, why.code, "%s", why.text) : 0;
 }
 
 static bool will_ask(const struct options *options)

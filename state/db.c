@@ -83,11 +83,16 @@ int db_exec(struct store *store, const char *sql, const char *doing, struct erro
 int db_open(const char *path, int flags, struct store **ret_store, struct error *error)
 {
 	struct store *store CLEANUP(db_done) = mem_new(sizeof(*store));
-	int code;
+	int code = 0;
 
 	store->path = mem_dup(path);
-	code = sqlite3_open_v2(
-		path, &store->db, flags | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE, NULL);
+	if (flags & SQLITE_OPEN_READWRITE)
+		code = room_open(path, &store->room, error);
+	if (code < 0)
+		return code;
+	code = sqlite3_open_v2(path, &store->db,
+		flags | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE,
+		store->room ? room_vfs(store->room) : NULL);
 	if (code != SQLITE_OK)
 		return db_fail(store, code, "open it", error);
 	(void)sqlite3_busy_timeout(store->db, DB_BUSY_TIMEOUT_MS);
@@ -109,6 +114,7 @@ void db_close(struct store *store)
 	for (size_t i = 0; i < SQL_COUNT; i++)
 		(void)sqlite3_finalize(store->idle[i]);
 	(void)sqlite3_close(store->db);
+	room_close(store->room);
 	free(store->path);
 	free(store);
 }

@@ -5,6 +5,7 @@
 #pragma once
 
 #include "base/error.h"
+#include "room.h"
 #include "sql.h"
 #include "store.h"
 
@@ -15,6 +16,7 @@ enum { DB_BUSY_TIMEOUT_MS = 5000 };
 struct store {
 	sqlite3 *db;
 	char *path;
+	struct room *room;             /* NULL: it is only read */
 	sqlite3_stmt *idle[SQL_COUNT]; /* prepared, and in no query's hands */
 };
 

@@ -3,6 +3,7 @@
 #include "base/text.h"
 #include "db.h"
 #include "os/file.h"
+#include "os/reserve.h"
 #include "schema.h"
 
 #include <errno.h>
@@ -20,7 +21,8 @@ static const char stamp_text[] = "A database of sbx-reap has been beside this fi
  */
 struct place {
 	const char *path;
-	char *directory, *stamp; /* the directory's path, the stamp's name in it */
+	char *directory;                 /* its path */
+	char *stamp, *journal, *reserve; /* their names in it */
 	int dir;
 	bool stamped;
 	char identity[IDENTITY_LENGTH + 1]; /* in the stamp */
@@ -31,6 +33,8 @@ static void place_done(struct place *place)
 {
 	free(place->directory);
 	free(place->stamp);
+	free(place->journal);
+	free(place->reserve);
 	fd_done(&place->dir);
 }
 
@@ -65,17 +69,50 @@ static int place_read_stamp(struct place *place, struct error *error)
 	return 0;
 }
 
-/* mkdir(2) with the parent there already: the last component is ours to make, the rest is not. */
+/* The last component is ours to make, when its parent is there already; the rest is not. */
+static int place_make_directory(const struct place *place)
+{
+	char *parent CLEANUP(mem_done) = pathname_parent(place->directory);
+	int above CLEANUP(fd_done) = open(parent, O_PATH | O_DIRECTORY | O_CLOEXEC);
+
+	if (above < 0)
+		return -errno;
+	return file_make_directory(above, pathname_last(place->directory), 0755);
+}
+
 static int place_open_directory(struct place *place, enum store_access access, struct error *error)
 {
-	if (access != STORE_READ && mkdir(place->directory, 0755) < 0 && errno != EEXIST &&
-		errno != EROFS && errno != EACCES)
-		return error_set(
-			error, errno, "make the directory '%s' for the database", place->directory);
 	place->dir = open(place->directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (place->dir < 0 && errno == ENOENT && access != STORE_READ) {
+		int r = place_make_directory(place);
+
+		if (r < 0 && r != -EEXIST)
+			return error_set(error, -r, "make the directory '%s' for the database",
+				place->directory);
+		place->dir = open(place->directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	}
 	if (place->dir >= 0)
 		return 0;
 	return error_set(error, errno, "open the directory '%s' of the database", place->directory);
+}
+
+/* Opening a FIFO would wait for ever. By another name, it would have another journal and lock. */
+static int place_check_file(const struct place *place, const struct stat *stat, struct error *error)
+{
+	if (S_ISLNK(stat->st_mode))
+		return error_say(error, EUCLEAN,
+			"database '%s': it is a symbolic link; [state] database must name the file "
+			"itself, since its journal and lock stand beside it",
+			place->path);
+	if (!S_ISREG(stat->st_mode))
+		return error_say(
+			error, EUCLEAN, "database '%s': it is not a regular file", place->path);
+	if (stat->st_nlink > 1)
+		return error_say(error, EUCLEAN,
+			"database '%s': it has %lu names (hard links), and one used by another has "
+			"another journal and lock; remove the others, or copy it",
+			place->path, (unsigned long)stat->st_nlink);
+	return 0;
 }
 
 /* The stamp first: a file is there before its stamp, so the other order could see neither. */
@@ -89,16 +126,13 @@ static int place_look(struct place *place, enum store_access access, struct erro
 	r = place_read_stamp(place, error);
 	if (r < 0)
 		return r;
-	if (fstatat(place->dir, pathname_last(place->path), &stat, 0) < 0) {
+	if (fstatat(place->dir, pathname_last(place->path), &stat, AT_SYMLINK_NOFOLLOW) < 0) {
 		if (errno == ENOENT)
 			return 0;
 		return error_set(error, errno, "look at the database '%s'", place->path);
 	}
-	if (!S_ISREG(stat.st_mode)) /* opening a FIFO would wait for ever */
-		return error_say(
-			error, EUCLEAN, "database '%s': it is not a regular file", place->path);
 	place->filled = stat.st_size > 0;
-	return 0;
+	return place_check_file(place, &stat, error);
 }
 
 static int store_refuse_lost(const char *path, struct error *error)
@@ -149,6 +183,25 @@ static int stamp_write(void *context, const char *identity, struct error *error)
 	return file_write(place->dir, place->stamp, bytes, strlen(bytes), 0644, error);
 }
 
+static bool is_full(int r)
+{
+	return r == -ENOSPC || r == -EDQUOT;
+}
+
+/* A full disk keeps nobody from working with what is there: the next who may write writes it. */
+static int store_stamp_again(struct place *place, const char *identity, struct error *error)
+{
+	struct error why = { 0 };
+	int r;
+
+	do
+		r = stamp_write(place, identity, &why);
+	while (is_full(r) && reserve_give(place->dir, place->reserve) > 0);
+	if (r >= 0 || (is_full(r) && place->filled))
+		return 0;
+	return error_say(error, -r, "the stamp of database '%s': %s", place->path, why.text);
+}
+
 /* Another database in the place of ours would let its rows decide about our runs. */
 static int store_check_identity(
 	struct store *store, struct place *place, enum store_access access, struct error *error)
@@ -159,7 +212,7 @@ static int store_check_identity(
 	if (r < 0)
 		return r;
 	if (!place->stamped)
-		return access == STORE_READ ? 0 : stamp_write(place, identity, error);
+		return access == STORE_READ ? 0 : store_stamp_again(place, identity, error);
 	if (!text_equal(identity, place->identity))
 		return error_say(error, EUCLEAN,
 			"database '%s' is not the one that the stamp beside it speaks of: when it "
@@ -189,7 +242,24 @@ static int store_set_journal(struct store *store, struct error *error)
 	return db_exec(store, "PRAGMA journal_mode = TRUNCATE", "set its journal mode", error);
 }
 
-/* Readers need no umask's leave; whoever wants it private changes the mode, or the directory's. */
+/*
+ * Makes a file that SQLite would make as well, but as ours: it gives a journal to the owner of the
+ * database only where we may give files away. What is there stays as it is. 0 or -errno.
+ */
+static int place_make_file(const struct place *place, const char *name)
+{
+	int fd CLEANUP(fd_done) = -EBADF;
+
+	do
+		fd = file_make(place->dir, name, O_WRONLY, DATABASE_MODE);
+	while (is_full(fd) && reserve_give(place->dir, place->reserve) > 0);
+	if (fd == -EEXIST)
+		return 0;
+	/* Readers need no umask's leave; whoever wants it private changes the mode, or the
+	 * directory's. */
+	return fd < 0 ? fd : fchmod(fd, DATABASE_MODE) < 0 ? -errno : 0;
+}
+
 static int store_make(
 	struct store *store, struct place *place, enum store_access access, struct error *error)
 {
@@ -203,11 +273,10 @@ static int store_make(
 	if (renew && !place->stamped)
 		return error_say(error, EEXIST, "database '%s': another process has just made it",
 			place->path);
-	if (chmod(place->path, DATABASE_MODE) < 0 && errno != EPERM) /* another user was faster */
-		return error_set(error, errno, "let others read the database '%s'", place->path);
-	return 0;
+	return store_check_identity(store, place, access, error);
 }
 
+/* Whatever is wrong is found before anything is written, so that it can be looked at as it was. */
 static int store_check_state(
 	struct store *store, struct place *place, enum store_access access, struct error *error)
 {
@@ -216,24 +285,23 @@ static int store_check_state(
 
 	if (r < 0)
 		return r;
-	switch (state) {
-	case SCHEMA_CURRENT:
-		return 0;
-	case SCHEMA_OLDER:
-		if (access == STORE_READ)
-			return error_say(error, EPROTO,
-				"database '%s': it is of an older version; the next pass, or any "
-				"command that may write, brings it up to date",
-				place->path);
-		return schema_migrate(store, NULL, NULL, error);
-	case SCHEMA_FRESH:
-		if (place->stamped && access != STORE_RENEW)
-			return store_refuse_lost(place->path, error);
-		if (access == STORE_READ)
-			return store_refuse_never(place->path, error);
+	if (state == SCHEMA_FRESH && place->stamped && access != STORE_RENEW)
+		return store_refuse_lost(place->path, error);
+	if (state == SCHEMA_FRESH && access == STORE_READ)
+		return store_refuse_never(place->path, error);
+	if (state == SCHEMA_OLDER && access == STORE_READ)
+		return error_say(error, EPROTO,
+			"database '%s': it is of an older version; the next pass, or any "
+			"command that may write, brings it up to date",
+			place->path);
+	if (state != SCHEMA_FRESH)
+		r = store_check_identity(store, place, access, error);
+	if (r < 0 || access == STORE_READ)
+		return r;
+	(void)place_make_file(place, place->journal); /* SQLite says it when it cannot be made */
+	if (state == SCHEMA_FRESH)
 		return store_make(store, place, access, error);
-	}
-	abort();
+	return state == SCHEMA_OLDER ? schema_migrate(store, NULL, NULL, error) : 0;
 }
 
 static int store_prepare(
@@ -249,10 +317,7 @@ static int store_prepare(
 		if (r < 0)
 			return r;
 	}
-	r = store_check_state(store, place, access, error);
-	if (r < 0)
-		return r;
-	return store_check_identity(store, place, access, error);
+	return store_check_state(store, place, access, error);
 }
 
 int store_open(
@@ -262,6 +327,8 @@ int store_open(
 		.path = path,
 		.directory = pathname_parent(path),
 		.stamp = mem_printf("%s.stamp", pathname_last(path)),
+		.journal = mem_printf("%s-journal", pathname_last(path)),
+		.reserve = mem_printf("%s.reserve", pathname_last(path)),
 		.dir = -EBADF,
 	};
 	struct store *store CLEANUP(db_done) = NULL;
@@ -274,8 +341,11 @@ int store_open(
 	r = place_judge(&place, access, error);
 	if (r < 0)
 		return r;
-	if (access != STORE_READ && !place.filled)
-		flags |= SQLITE_OPEN_CREATE;
+	if (access != STORE_READ && !place.filled) {
+		r = place_make_file(&place, pathname_last(path));
+		if (r < 0)
+			return error_set(error, -r, "make the database '%s'", path);
+	}
 	/* Not SQLITE_OPEN_NOFOLLOW: it refuses links in the directories too, such as /var/run. */
 	r = db_open(path, flags, &store, error);
 	if (r < 0)
@@ -289,7 +359,14 @@ int store_open(
 
 void store_close(struct store *store)
 {
+	if (store && store->room)
+		room_fill(store->room);
 	db_close(store);
+}
+
+bool store_give_room(struct store *store)
+{
+	return store->room && room_give(store->room);
 }
 
 static int store_finding(struct store *store, const char *finding, struct error *error)

@@ -2,7 +2,9 @@
  * The database: one SQLite file, journal_mode TRUNCATE (an unprivileged reader can open it
  * read-only without creating a file), STRICT tables, epoch seconds. Many processes use it at once:
  * every write is one short IMMEDIATE transaction with a busy time-out, and none is open while
- * anything is removed. A stamp beside it ("<path>.stamp") says that there has been one.
+ * anything is removed. A stamp beside it ("<path>.stamp") says that there has been one. Room that is
+ * put by ("<path>.reserve") is given up when it must be written on a full disk. Whatever is made here
+ * belongs to whom the directory belongs to.
  */
 #pragma once
 
@@ -21,8 +23,8 @@ enum store_access {
  * Opens the database. 0, or, with an error that says what would be right:
  *   -ENOENT     STORE_READ and there has never been one (no file, no stamp): nothing is on record
  *   -ENODATA    missing where one has been, or empty
- *   -EUCLEAN    not a database of ours (application_id), not the one that the stamp speaks of, or
- *               corrupt
+ *   -EUCLEAN    not a database of ours (application_id), not the one that the stamp speaks of,
+ *               corrupt, or reached by a link (its journal and lock would be another's)
  *   -EPROTO     of a newer version; STORE_READ: of an older one, which a writer has to migrate
  *   -EEXIST     STORE_RENEW and there is one
  *   -EBUSY      locked by somebody for longer than the busy time-out; STORE_READ: a writer was
@@ -33,7 +35,13 @@ enum store_access {
  */
 int store_open(
 	const char *path, enum store_access access, struct store **ret_store, struct error *error);
-void store_close(struct store *store);
+void store_close(struct store *store); /* and puts room by again, if it was not only read */
+
+/*
+ * Gives up some of the room that is put by, for something beside the database that cannot be written
+ * without. Whether there was any.
+ */
+bool store_give_room(struct store *store);
 
 /* quick_check and foreign_key_check of the whole file. 0 or -EUCLEAN with the first finding. */
 int store_verify(struct store *store, struct error *error);

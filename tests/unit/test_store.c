@@ -1,6 +1,7 @@
 #include "unit.h"
 
 #include "model.h"
+#include "os/lock.h"
 #include "state/db.h"
 #include "state/runs.h"
 #include "state/store.h"
@@ -408,6 +409,149 @@ static void what_root_leaves_beside_it_belongs_to_its_owner(void **state)
 	assert_int_equal(stat.st_mode & 07777, 0644);
 }
 
+static int lock_as_nobody(struct workdir *workdir, void *context)
+{
+	(void)context;
+	if (setgroups(0, NULL) < 0 || setgid(NOBODY) < 0 || setuid(NOBODY) < 0)
+		return 254;
+	return lock_take(workdir_path(workdir, "service/state.db.lock"), NOW, NULL) < 0;
+}
+
+static int write_as_nobody(struct workdir *workdir, void *context)
+{
+	struct store *store = NULL;
+	int r;
+
+	(void)context;
+	if (setgroups(0, NULL) < 0 || setgid(NOBODY) < 0 || setuid(NOBODY) < 0)
+		return 254;
+	r = store_open(workdir_path(workdir, "service/state.db"), STORE_WRITE, &store, NULL);
+	if (r == 0)
+		r = runs_register(store, &(struct record){ .run = "r2" }, 60, NOW, NULL) - 1;
+	store_close(store);
+	return -r;
+}
+
+static void expect_of_nobody(struct workdir *workdir, const char *name)
+{
+	struct stat stat;
+
+	if (fstatat(workdir->dir, name, &stat, 0) < 0)
+		fail_msg("%s is missing", name);
+	if (stat.st_uid != NOBODY || stat.st_gid != NOBODY)
+		fail_msg("%s belongs to %u:%u", name, stat.st_uid, stat.st_gid);
+}
+
+static void what_root_makes_in_the_directory_of_a_user_is_his_to_write(void **state)
+{
+	static const char *const names[] = { "service/state.db", "service/state.db-journal",
+		"service/state.db.stamp", "service/state.db.reserve", "service/state.db.lock" };
+	struct workdir *workdir = *state;
+	const char *path = workdir_path(workdir, "service/state.db");
+	struct store *store;
+	int fd;
+
+	workdir_make(workdir, "service");
+	assert_int_equal(fchownat(workdir->dir, "service", NOBODY, NOBODY, 0), 0);
+	for (int round = 0; round < 2; round++) {
+		char run[] = { 'r', (char)('a' + round), 0 };
+
+		assert_int_equal(store_open(path, STORE_WRITE, &store, NULL), 0);
+		assert_int_equal(
+			runs_register(store, &(struct record){ .run = run }, 60, NOW, NULL), 1);
+		store_close(store);
+		fd = lock_take(workdir_path(workdir, "service/state.db.lock"), NOW, NULL);
+		assert_return_code(fd, errno);
+		close(fd);
+		for (size_t i = 0; i < ARRAY_SIZE(names); i++)
+			expect_of_nobody(workdir, names[i]);
+		if (round == 0) {
+			assert_int_equal(
+				workdir_wait(workdir_fork(write_as_nobody, workdir, NULL)), 0);
+			assert_int_equal(
+				workdir_wait(workdir_fork(lock_as_nobody, workdir, NULL)), 0);
+		}
+	}
+}
+
+static void the_directory_that_root_makes_in_that_of_a_user_is_his(void **state)
+{
+	struct workdir *workdir = *state;
+	struct store *store;
+
+	workdir_make(workdir, "home");
+	assert_int_equal(fchownat(workdir->dir, "home", NOBODY, NOBODY, 0), 0);
+	assert_int_equal(store_open(workdir_path(workdir, "home/service/state.db"), STORE_WRITE,
+				 &store, NULL),
+		0);
+	store_close(store);
+	expect_of_nobody(workdir, "home/service");
+	expect_of_nobody(workdir, "home/service/state.db");
+}
+
+/* In a directory that its owner may not write in there is nobody whose it should be. */
+static void a_directory_closed_to_its_owner_is_no_obstacle_to_root(void **state)
+{
+	struct workdir *workdir = *state;
+	struct store *store;
+
+	workdir_make(workdir, "service");
+	assert_int_equal(fchownat(workdir->dir, "service", NOBODY, NOBODY, 0), 0);
+	assert_int_equal(fchmodat(workdir->dir, "service", 0555, 0), 0);
+	assert_int_equal(
+		store_open(workdir_path(workdir, "service/state.db"), STORE_WRITE, &store, NULL),
+		0);
+	store_close(store);
+}
+
+static void a_database_of_two_names_or_behind_a_link_is_refused(void **state)
+{
+	struct workdir *workdir = *state;
+	struct error error = { 0 };
+	uint64_t before;
+
+	make(workdir);
+	assert_int_equal(linkat(workdir->dir, "state.db", workdir->dir, "again.db", 0), 0);
+	before = listing(workdir);
+	assert_int_equal(open_close(workdir, STORE_WRITE, &error), -EUCLEAN);
+	assert_non_null(strstr(error.text, "2 names"));
+	assert_int_equal(open_close(workdir, STORE_READ, NULL), -EUCLEAN);
+	assert_int_equal(listing(workdir), before);
+	assert_int_equal(unlinkat(workdir->dir, "state.db", 0), 0);
+	for (int i = 0; i < 2; i++) { /* to a database, and to nothing */
+		error = (struct error){ 0 };
+		assert_int_equal(
+			symlinkat(i ? "nowhere" : "again.db", workdir->dir, "state.db"), 0);
+		assert_int_equal(open_close(workdir, STORE_WRITE, &error), -EUCLEAN);
+		assert_non_null(strstr(error.text, "symbolic link"));
+		assert_int_equal(open_close(workdir, STORE_READ, NULL), -EUCLEAN);
+		assert_int_equal(open_close(workdir, STORE_RENEW, NULL), -EUCLEAN);
+		assert_int_equal(unlinkat(workdir->dir, "state.db", 0), 0);
+	}
+	assert_false(exists(workdir, "nowhere"));
+}
+
+/* What is refused is to be looked at as it was. */
+static void refusing_touches_nothing(void **state)
+{
+	struct workdir *workdir = *state;
+	uint64_t before;
+
+	make(workdir);
+	assert_int_equal(unlinkat(workdir->dir, "state.db-journal", 0), 0);
+	assert_int_equal(unlinkat(workdir->dir, "state.db.reserve", 0), 0);
+	assert_int_equal(raw(workdir, "PRAGMA user_version = 1000"), 0);
+	before = listing(workdir);
+	assert_int_equal(open_close(workdir, STORE_WRITE, NULL), -EPROTO);
+	assert_int_equal(listing(workdir), before);
+	assert_int_equal(raw(workdir, "PRAGMA user_version = 1; UPDATE meta SET identity ="
+				      " lower(hex(randomblob(16)))"),
+		0);
+	before = listing(workdir);
+	assert_int_equal(open_close(workdir, STORE_WRITE, NULL), -EUCLEAN);
+	assert_int_equal(listing(workdir), before);
+}
+
 struct holder {
 	const char *sql;
 	int ready[2];
@@ -548,6 +692,11 @@ int main(void)
 		TEST(an_unprivileged_reader_lists_without_making_a_file),
 		TEST(an_unreadable_database_is_not_a_missing_one),
 		TEST(what_root_leaves_beside_it_belongs_to_its_owner),
+		TEST(what_root_makes_in_the_directory_of_a_user_is_his_to_write),
+		TEST(the_directory_that_root_makes_in_that_of_a_user_is_his),
+		TEST(a_directory_closed_to_its_owner_is_no_obstacle_to_root),
+		TEST(a_database_of_two_names_or_behind_a_link_is_refused),
+		TEST(refusing_touches_nothing),
 		TEST(a_lock_for_longer_than_the_time_out_is_busy),
 		TEST(a_lock_for_a_moment_is_waited_for),
 		TEST(a_writer_killed_in_the_middle_is_undone_by_the_next),
