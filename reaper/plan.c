@@ -128,23 +128,38 @@ static void draft_look(struct draft *draft, struct inventory *inventory,
 	}
 }
 
+/*
+ * What is salvaged first comes last: that takes room, and on a full disk the others make it. Each of
+ * both in the order of work.
+ */
+static void draft_result(const struct draft *draft, struct plan *ret_plan)
+{
+	size_t count = draft->whole.count;
+
+	ret_plan->due = mem_grow(NULL, count, sizeof(*ret_plan->due));
+	ret_plan->count = 0;
+	for (int salvaged = 0; salvaged < 2; salvaged++)
+		for (size_t i = 0; i < count; i++) {
+			const struct decision *decision = &draft->runs[i]->decision;
+
+			if (decision->verdict != VERDICT_KEEP &&
+				(decision->fate == FATE_SALVAGED) == salvaged)
+				ret_plan->due[ret_plan->count++] = draft->runs[i];
+		}
+}
+
 void plan_make(struct plan *ret_plan, struct inventory *inventory, const struct plan_wish *wish)
 {
 	struct draft draft CLEANUP(draft_done) = { 0 };
 	const struct plan_limits limits = limits_of(inventory, wish);
 	int64_t deadline_ms = deadline_in_ms(LOOK_LIMIT_MS);
-	size_t due = 0;
 
 	draft_fill(&draft, inventory, wish);
 	while (policy_limit(&draft.whole, &limits, &inventory->brake) > 0)
 		draft_look(&draft, inventory, wish, deadline_ms);
-	for (size_t i = 0; i < draft.whole.count; i++) {
+	for (size_t i = 0; i < draft.whole.count; i++)
 		draft.runs[i]->decision = draft.items[i].decision;
-		if (draft.items[i].decision.verdict != VERDICT_KEEP)
-			draft.runs[due++] = draft.runs[i];
-	}
-	ret_plan->due = TAKE_PTR(draft.runs);
-	ret_plan->count = due;
+	draft_result(&draft, ret_plan);
 }
 
 void plan_done(struct plan *plan)

@@ -13,7 +13,8 @@ struct plan_wish {
 };
 
 struct plan {
-	struct run **due; /* stop and reap, in the order of work; borrowed from the inventory */
+	struct run **due; /* stop and reap, in the order of work, what is salvaged first behind the
+			     others; the runs are the inventory's */
 	size_t count;
 };
 

@@ -40,6 +40,25 @@ static void what_was_begun_comes_first_then_what_is_due_longest(void **state)
 		assert_string_equal(plan.due[i]->id, order[i]);
 }
 
+static void what_takes_room_to_be_salvaged_goes_behind_what_makes_room(void **state)
+{
+	static const char *const order[] = { "over", "a-late", "begun", "early" };
+	struct inventory inventory CLEANUP(inventory_done) = { 0 };
+	struct plan plan CLEANUP(plan_done) = { 0 };
+	const struct text_list none = { 0 };
+
+	(void)state;
+	fill(&inventory);
+	inventory_run(&inventory, "early")->decision.fate = FATE_SALVAGED;
+	inventory_run(&inventory, "begun")->decision.fate = FATE_SALVAGED;
+	plan_make(&plan, &inventory,
+		&(struct plan_wish){ .world = &world, .only = &none, .max_runs = 4 });
+	assert_int_equal(plan.count, ARRAY_SIZE(order));
+	for (size_t i = 0; i < plan.count; i++)
+		assert_string_equal(plan.due[i]->id, order[i]);
+	assert_int_equal(inventory_find(&inventory, "b-late")->decision.reason, REASON_DEFERRED);
+}
+
 static void a_wish_for_one_run_leaves_every_other_one(void **state)
 {
 	struct inventory inventory CLEANUP(inventory_done) = { 0 };
@@ -86,6 +105,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(what_was_begun_comes_first_then_what_is_due_longest),
+		cmocka_unit_test(what_takes_room_to_be_salvaged_goes_behind_what_makes_room),
 		cmocka_unit_test(a_wish_for_one_run_leaves_every_other_one),
 		cmocka_unit_test(what_exceeds_max_is_deferred_in_the_order_of_work),
 		cmocka_unit_test(an_empty_inventory_is_an_empty_plan),
