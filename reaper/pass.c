@@ -9,6 +9,7 @@
 #include "os/archive.h"
 #include "os/dir.h"
 #include "os/signals.h"
+#include "os/trash.h"
 #include "policy.h"
 #include "state/brake.h"
 #include "state/history.h"
@@ -109,6 +110,17 @@ static int note_brake(struct store *store, const char *pass, const struct invent
 	return r < 0 ? r : 0;
 }
 
+/* On a full disk it could not be made; what is wrong with it says whoever needs it. */
+static void prepare_trash(const struct text_list *roots)
+{
+	for (size_t i = 0; i < roots->count; i++) {
+		int root CLEANUP(fd_done) = dir_open(roots->items[i], NULL);
+
+		if (root >= 0)
+			(void)trash_prepare(root, NULL);
+	}
+}
+
 int pass_open(const struct session *session, const char *pass, const struct inventory *inventory,
 	struct error *error)
 {
@@ -136,6 +148,10 @@ int pass_open(const struct session *session, const char *pass, const struct inve
 			engines, error);
 	if (r >= 0)
 		r = runs_drop_sightings(session->store, inventory, error);
+	if (r >= 0 && !inventory->hold) {
+		prepare_trash(&session->settings.roots);
+		prepare_trash(&session->settings.path_roots);
+	}
 	return r;
 }
 

@@ -383,7 +383,6 @@ static int path_remove(
 	uint64_t dev;
 	int r;
 
-	(void)effort; /* a rename takes no time that could be limited */
 	if (trash_root_of(settings, resource->locator))
 		return 0;
 	fault = path_fault(settings, resource->locator, &arena, &root);
@@ -396,8 +395,11 @@ static int path_remove(
 	dir = dir_open(root, error);
 	if (dir < 0)
 		return dir;
-	return trash_put(dir, pathname_below(resource->locator, root), resource->run,
-		resource->generation, resource->ino ? dev : 0, resource->ino, NULL, error);
+	return trash_take(dir,
+		&(struct trash_thing){ pathname_below(resource->locator, root), resource->run,
+			resource->generation, resource->ino ? dev : 0, resource->ino,
+			effort->deadline_ms },
+		&effort->bytes_freed, error);
 }
 
 /* Deletes what the run has in the trash, unless something is mounted in it. */

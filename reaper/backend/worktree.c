@@ -310,8 +310,10 @@ static int worktree_remove(
 	look(state, resource, &arena, &sight);
 	r = removal_allowed(state, &sight, resource, &arena, error);
 	if (r == 0 && sight.present == TRI_YES)
-		r = moved = trash_put(sight.root_dir, sight.below, resource->run,
-			resource->generation, sight.dev, sight.ino, NULL, error);
+		r = moved = trash_take(sight.root_dir,
+			&(struct trash_thing){ sight.below, resource->run, resource->generation,
+				sight.dev, sight.ino, effort->deadline_ms },
+			&effort->bytes_freed, error);
 	if (r < 0)
 		return r;
 	r = sight.recorded ? worktree_record_drop(sight.common, &sight.record, effort->deadline_ms,

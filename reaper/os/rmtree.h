@@ -32,3 +32,11 @@ struct rmtree_report {
  */
 int rmtree(int parent, const char *name, int64_t deadline_ms, struct rmtree_report *report,
 	struct error *error);
+
+/*
+ * The same for an entry that the caller has proved on the descriptor `thing` (O_PATH): what is in the
+ * directory is reached through that alone, whatever has taken its name meanwhile. -ESTALE: a file, and
+ * another thing has its name now. The race that remains is a file's: between that look and its end.
+ */
+int rmtree_opened(int parent, const char *name, int thing, int64_t deadline_ms,
+	struct rmtree_report *report, struct error *error);

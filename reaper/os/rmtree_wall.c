@@ -13,6 +13,8 @@
 #include "rmtree_walk.h"
 
 #include <errno.h>
+#include <fcntl.h>
+#include <sys/stat.h>
 
 struct clearing {
 	int top;
@@ -94,4 +96,26 @@ int rmtree(int parent, const char *name, int64_t deadline_ms, struct rmtree_repo
 	if (top == -ENOTDIR)
 		return rmtree_file(parent, name, report, error);
 	return top < 0 ? top : remove_opened(parent, name, top, deadline_ms, report, error);
+}
+
+static bool is_same(int parent, const char *name, const struct stat *known)
+{
+	struct stat now;
+
+	return fstatat(parent, name, &now, AT_SYMLINK_NOFOLLOW) == 0 &&
+	       now.st_dev == known->st_dev && now.st_ino == known->st_ino;
+}
+
+int rmtree_opened(int parent, const char *name, int thing, int64_t deadline_ms,
+	struct rmtree_report *report, struct error *error)
+{
+	struct stat known;
+
+	if (!dir_is_name(name) || fstat(thing, &known) < 0)
+		return error_say(error, EINVAL, "delete: not an entry of a directory");
+	if (S_ISDIR(known.st_mode))
+		return remove_opened(parent, name, thing, deadline_ms, report, error);
+	if (!is_same(parent, name, &known))
+		return error_say(error, ESTALE, "delete: another thing has taken its name");
+	return rmtree_file(parent, name, report, error);
 }

@@ -300,32 +300,82 @@ static int put_proved(
 	return 1;
 }
 
-int trash_put(int root, const char *path, const char *run, int64_t generation, uint64_t dev,
-	uint64_t ino, char **ret_name, struct error *error)
+int trash_prepare(int root, struct error *error)
 {
-	char *escaped CLEANUP(mem_done) = text_escape(path);
-	struct put put CLEANUP(put_done) = {
-		.path = path,
-		.run = run,
+	int trash CLEANUP(fd_done) = trash_make(root, error);
+
+	return trash < 0 ? trash : 0;
+}
+
+/* Finds and proves what is to go. A descriptor, -ENOENT, -errno. */
+static int put_find(struct put *put, int root, const struct trash_thing *thing, struct error *error)
+{
+	char *escaped CLEANUP(mem_done) = text_escape(thing->path);
+	int r;
+
+	*put = (struct put){
+		.path = thing->path,
+		.run = thing->run,
 		.shown = mem_printf("%.200s", escaped),
 		.parent = -EBADF,
 		.trash = -EBADF,
 	};
-	int thing CLEANUP(fd_done) = -EBADF;
-	int r = put_check(path, run, generation, put.shown, error);
-
+	r = put_check(thing->path, thing->run, thing->generation, put->shown, error);
 	if (r < 0)
 		return r;
-	r = put_open_parent(&put, root, error);
+	r = put_open_parent(put, root, error);
 	if (r <= 0)
-		return r;
-	thing = put_prove(&put, dev, ino, error);
-	if (thing < 0)
-		return thing == -ENOENT ? 0 : thing;
-	put.trash = trash_make(root, error);
-	if (put.trash < 0)
-		return put.trash;
-	return put_proved(&put, thing, generation, ret_name, error);
+		return r < 0 ? r : -ENOENT;
+	return put_prove(put, thing->dev, thing->ino, error);
+}
+
+static int put_aside(struct put *put, int root, int proved, int64_t generation, char **ret_name,
+	struct error *error)
+{
+	put->trash = trash_make(root, error);
+	if (put->trash < 0)
+		return put->trash;
+	return put_proved(put, proved, generation, ret_name, error);
+}
+
+int trash_put(int root, const char *path, const char *run, int64_t generation, uint64_t dev,
+	uint64_t ino, char **ret_name, struct error *error)
+{
+	const struct trash_thing thing = { path, run, generation, dev, ino, 0 };
+	struct put put CLEANUP(put_done) = { 0 };
+	int proved CLEANUP(fd_done) = put_find(&put, root, &thing, error);
+
+	if (proved < 0)
+		return proved == -ENOENT ? 0 : proved;
+	return put_aside(&put, root, proved, generation, ret_name, error);
+}
+
+static int put_delete(const struct put *put, int proved, int64_t deadline_ms, int64_t *bytes_freed,
+	struct error *error)
+{
+	struct rmtree_report report = { 0 };
+	int r = rmtree_opened(put->parent, put->name, proved, deadline_ms, &report, error);
+
+	*bytes_freed += report.bytes_freed;
+	if (r < 0)
+		error_prefix(error, "no room to set it aside, so it is deleted where it stands: %s",
+			put->shown);
+	return r;
+}
+
+int trash_take(int root, const struct trash_thing *thing, int64_t *bytes_freed, struct error *error)
+{
+	struct put put CLEANUP(put_done) = { 0 };
+	int proved CLEANUP(fd_done) = put_find(&put, root, thing, error);
+	struct error why = { 0 };
+	int r;
+
+	if (proved < 0)
+		return proved == -ENOENT ? 0 : proved;
+	r = put_aside(&put, root, proved, thing->generation, NULL, &why);
+	if (r == -ENOSPC || r == -EDQUOT)
+		return put_delete(&put, proved, thing->deadline_ms, bytes_freed, error);
+	return r < 0 ? error_say(error, -r, "%s", why.text) : r;
 }
 
 int trash_each(int root, int (*each)(void *context, const struct trash_entry *entry), void *context,

@@ -16,6 +16,12 @@ struct trash_entry {
 };
 
 /*
+ * Makes it where it is missing, so that it is there when the disk is full. 0, -EPERM when what has
+ * its name is refused, -errno.
+ */
+int trash_prepare(int root, struct error *error);
+
+/*
  * Moves the entry at `path` below the root into its trash, atomically, when it still has the given
  * device and inode (0, 0: whatever it is, but never a symlink). The trash is made when missing,
  * mode 0700; one that is a symlink, a mount, or not owned by us is refused. Parent and trash are
@@ -27,6 +33,23 @@ struct trash_entry {
  */
 int trash_put(int root, const char *path, const char *run, int64_t generation, uint64_t dev,
 	uint64_t ino, char **ret_name, struct error *error);
+
+/* What is to go, and how long that may take. */
+struct trash_thing {
+	const char *path, *run;
+	int64_t generation;
+	uint64_t dev, ino;
+	int64_t deadline_ms;
+};
+
+/*
+ * trash_put(); and where there is no room for that (ENOSPC, EDQUOT: a trash needs an inode, a longer
+ * directory needs a block), since a full disk is what it is for, deletes the thing where it stands,
+ * proved by descriptor in the same way (rmtree_opened, its answers). Half deleted it is still the
+ * same thing to whoever goes on. 1 it has left its place, 0, -errno; adds to *bytes_freed.
+ */
+int trash_take(
+	int root, const struct trash_thing *thing, int64_t *bytes_freed, struct error *error);
 
 /*
  * Calls back for each entry; a negative answer ends the iteration and is returned. Entries whose

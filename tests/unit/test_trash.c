@@ -4,6 +4,7 @@
 #include "base/text.h"
 #include "child.h"
 #include "os/trash.h"
+#include "small_disk.h"
 #include "workdir.h"
 
 #include <errno.h>
@@ -34,6 +35,19 @@ int renameat2(int from, const char *name, int to, const char *new_name, unsigned
 	if (now)
 		now(hook_state);
 	return (int)syscall(SYS_renameat2, from, name, to, new_name, flags);
+}
+
+/* The same before the trash is made. */
+static void (*before_mkdir)(void **state);
+
+int mkdirat(int dir, const char *path, mode_t mode)
+{
+	void (*now)(void **state) = before_mkdir;
+
+	before_mkdir = NULL;
+	if (now)
+		now(hook_state);
+	return (int)syscall(SYS_mkdirat, dir, path, mode);
 }
 
 static void (*before_rmdir)(void **state);
@@ -488,6 +502,132 @@ static void who_can_still_make_entries_in_it_is_named(void **state)
 	assert_int_equal(purge(state, "r1", 3, &bytes, NULL), 1);
 }
 
+static int take(void **state, const char *path, const struct stat *known, int64_t deadline_ms,
+	struct error *error)
+{
+	int root CLEANUP(fd_done) = workdir_open(*state);
+	int64_t bytes = 0;
+	int r = trash_take(root,
+		&(struct trash_thing){ path, "r1", 3, known->st_dev, known->st_ino, deadline_ms },
+		&bytes, error);
+
+	if (r > 0 && !workdir_has(*state, TRASH_NAME))
+		assert_in_range(bytes, 8192, 1 << 20);
+	return r;
+}
+
+/* On a disk without an inode for a trash. */
+static struct stat make_full(void **state)
+{
+	small_disk(*state);
+	workdir_make(*state, "r1");
+	workdir_make(*state, "r1/a");
+	workdir_fill(*state, "r1/a/f");
+	workdir_fill(*state, "file");
+	small_disk_fill_inodes(*state);
+	hook_state = state;
+	return stat_of(state, "r1");
+}
+
+static void where_no_trash_can_be_made_a_thing_is_deleted_where_it_stands(void **state)
+{
+	struct stat st = make_full(state), file = stat_of(state, "file");
+
+	assert_int_equal(put(state, "r1", st.st_dev, st.st_ino, NULL, NULL), -ENOSPC);
+	assert_int_equal(take(state, "r1", &st, deadline_in_ms(60000), NULL), 1);
+	assert_false(workdir_has(*state, "r1"));
+	small_disk_fill_inodes(*state);
+	assert_int_equal(take(state, "file", &file, deadline_in_ms(60000), NULL), 1);
+	assert_false(workdir_has(*state, "file"));
+	assert_false(workdir_has(*state, TRASH_NAME));
+	assert_int_equal(take(state, "r1", &st, deadline_in_ms(60000), NULL), 0);
+}
+
+static void where_there_is_a_trash_it_is_set_aside_on_a_full_disk_too(void **state)
+{
+	int root CLEANUP(fd_done) = -EBADF;
+	struct stat st;
+
+	small_disk(*state);
+	root = workdir_open(*state);
+	assert_int_equal(trash_prepare(root, NULL), 0);
+	workdir_make(*state, "r1");
+	st = stat_of(state, "r1");
+	small_disk_fill_bytes(*state);
+	small_disk_fill_inodes(*state);
+	assert_int_equal(trash_prepare(root, NULL), 0);
+	assert_int_equal(take(state, "r1", &st, deadline_in_ms(60000), NULL), 1);
+	assert_true(workdir_has(*state, ".sbx-trash/r1:3:0"));
+}
+
+static void deleting_where_it_stands_ends_in_time_and_goes_on(void **state)
+{
+	struct stat st = make_full(state);
+	struct error error = { 0 };
+
+	assert_int_equal(take(state, "r1", &st, 1, &error), -ETIME);
+	assert_non_null(strstr(error.text, "no room to set it aside"));
+	assert_int_equal(stat_of(state, "r1").st_ino, st.st_ino);
+	assert_int_equal(take(state, "r1", &st, deadline_in_ms(60000), NULL), 1);
+	assert_false(workdir_has(*state, "r1"));
+}
+
+static void another_thing_than_given_is_not_deleted_where_it_stands(void **state)
+{
+	struct stat st = make_full(state), file = stat_of(state, "file");
+
+	assert_int_equal(take(state, "file", &st, deadline_in_ms(60000), NULL), -ESTALE);
+	assert_int_equal(take(state, "r1", &file, deadline_in_ms(60000), NULL), -ESTALE);
+	assert_true(workdir_has(*state, "file"));
+	assert_true(workdir_has(*state, "r1/a/f"));
+}
+
+static void exchange(void **state, const char *name)
+{
+	assert_return_code(
+		rename(workdir_path(*state, name), workdir_path(*state, "moved")), errno);
+	assert_return_code(
+		rename(workdir_path(*state, "other"), workdir_path(*state, name)), errno);
+}
+
+static void exchange_tree(void **state)
+{
+	exchange(state, "r1");
+}
+
+static void exchange_file(void **state)
+{
+	exchange(state, "file");
+}
+
+static void what_took_its_place_in_the_last_moment_is_not_deleted(void **state)
+{
+	struct stat st, file;
+
+	small_disk(*state);
+	workdir_make(*state, "other");
+	workdir_fill(*state, "other/precious");
+	workdir_make(*state, "r1");
+	workdir_fill(*state, "r1/f");
+	small_disk_fill_inodes(*state);
+	st = stat_of(state, "r1");
+	hook_state = state;
+	before_mkdir = exchange_tree;
+	assert_int_equal(take(state, "r1", &st, deadline_in_ms(60000), NULL), -ENOTEMPTY);
+	assert_true(workdir_has(*state, "r1/precious"));
+
+	small_disk_empty(*state);
+	assert_return_code(rmdir(workdir_path(*state, "moved")), errno);
+	workdir_fill(*state, "other");
+	workdir_fill(*state, "file");
+	small_disk_fill_inodes(*state);
+	file = stat_of(state, "file");
+	before_mkdir = exchange_file;
+	assert_int_equal(take(state, "file", &file, deadline_in_ms(60000), NULL), -ESTALE);
+	assert_true(workdir_has(*state, "file"));
+	assert_true(workdir_has(*state, "moved"));
+}
+
 #define workdir_test(f) cmocka_unit_test_setup_teardown(f, workdir_setup, workdir_teardown)
 
 int main(void)
@@ -509,6 +649,11 @@ int main(void)
 		workdir_test(only_our_own_names_are_entries),
 		workdir_test(a_negative_answer_ends_the_iteration),
 		workdir_test(purge_takes_the_run_up_to_its_generation),
+		workdir_test(where_no_trash_can_be_made_a_thing_is_deleted_where_it_stands),
+		workdir_test(where_there_is_a_trash_it_is_set_aside_on_a_full_disk_too),
+		workdir_test(deleting_where_it_stands_ends_in_time_and_goes_on),
+		workdir_test(another_thing_than_given_is_not_deleted_where_it_stands),
+		workdir_test(what_took_its_place_in_the_last_moment_is_not_deleted),
 		workdir_test(who_can_still_make_entries_in_it_is_named),
 		workdir_test(purge_goes_on_past_what_cannot_be_deleted),
 	};
