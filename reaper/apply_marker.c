@@ -69,5 +69,5 @@ int marker_stopped(struct teardown *teardown, int64_t now_s)
 	record.finished_s = now_s;
 	record.outcome = OUTCOME_FAILED;
 	root = pathname_parent(teardown->run->marker_path);
-	return marker_write(root, &record, &teardown->error);
+	return marker_write_end(root, &record, &teardown->error);
 }

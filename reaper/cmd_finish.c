@@ -47,7 +47,7 @@ static enum exit_code finish_marker(const struct books *books, const struct endi
 	if (!finished) {
 		marker->outcome = ending->outcome;
 		marker->finished_s = ending->at_s ? ending->at_s : books->now_s;
-		if (marker_write(root, marker, &error) < 0) {
+		if (marker_write_end(root, marker, &error) < 0) {
 			notice("%s", error.text);
 			return EXIT_ATTENTION;
 		}
@@ -65,6 +65,7 @@ static int marker_follow(const struct books *books, const struct record *row, st
 	struct arena arena CLEANUP(arena_done) = { 0 };
 	struct record *marker = NULL;
 	const char *root = NULL;
+	bool ended;
 	int r = beside_find_marker(&books->settings, row->run, &arena, &root, &marker, error);
 
 	if (r < 0)
@@ -75,9 +76,10 @@ static int marker_follow(const struct books *books, const struct record *row, st
 	}
 	if (marker->finished_s == row->finished_s && marker->outcome == row->outcome)
 		return 0;
+	ended = marker->finished_s != 0;
 	marker->finished_s = row->finished_s;
 	marker->outcome = row->outcome;
-	return marker_write(root, marker, error);
+	return ended ? marker_write(root, marker, error) : marker_write_end(root, marker, error);
 }
 
 static enum exit_code finish_row(struct books *books, const char *run, bool changed)

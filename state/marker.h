@@ -43,6 +43,12 @@ int marker_read(int root, const char *root_path, const char *run, const struct s
  */
 int marker_write(const char *root_path, const struct record *record, struct error *error);
 
+/*
+ * The same for a record that has an end now, where the file has none yet: on a full disk the end is
+ * added to the file as it is, since a run that cannot end would never give its room back.
+ */
+int marker_write_end(const char *root_path, const struct record *record, struct error *error);
+
 /* Removes it. 1, 0 gone already, -errno. */
 int marker_remove(const char *root_path, const char *run, struct error *error);
 

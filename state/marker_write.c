@@ -40,6 +40,14 @@ static int add_value(struct text *text, const char *key, const char *value, stru
 		key, shown, VALUE_MAX);
 }
 
+static void add_end(struct text *text, const struct record *record)
+{
+	char moment[TIMESPAN_TEXT];
+
+	text_addf(text, "finished = %s\noutcome = %s\n", moment_format(moment, record->finished_s),
+		outcome_name(record->outcome));
+}
+
 static void add_times(struct text *text, const struct record *record)
 {
 	int64_t ttl_s = record->deadline_s > record->created_s
@@ -51,8 +59,7 @@ static void add_times(struct text *text, const struct record *record)
 	if (ttl_s)
 		text_addf(text, "ttl = %llds\n", (long long)ttl_s);
 	if (record->finished_s)
-		text_addf(text, "finished = %s\noutcome = %s\n",
-			moment_format(moment, record->finished_s), outcome_name(record->outcome));
+		add_end(text, record);
 	if (record->no_container)
 		text_add(text, "no_container = yes\n");
 }
@@ -140,6 +147,28 @@ int marker_write(const char *root_path, const struct record *record, struct erro
 		r = add_others(&text, record, error);
 	error_prefix(error, "run '%s'", record->run);
 	return r < 0 ? r : write_beside(root_path, record->run, ".sbx", &text, error);
+}
+
+static int append_end(const char *root_path, const struct record *record, struct error *error)
+{
+	char *name CLEANUP(mem_done) = mem_printf("%s.sbx", record->run);
+	struct text text CLEANUP(text_done) = { 0 };
+	int root CLEANUP(fd_done) = dir_open(root_path, error);
+
+	if (root < 0)
+		return root;
+	add_end(&text, record);
+	return file_append(root, name, text.data, text.length, MARKER_MAX, error);
+}
+
+int marker_write_end(const char *root_path, const struct record *record, struct error *error)
+{
+	struct error full = { 0 };
+	int r = marker_write(root_path, record, &full);
+
+	if ((r == -ENOSPC || r == -EDQUOT) && append_end(root_path, record, NULL) == 0)
+		return 0;
+	return r < 0 ? error_say(error, -r, "%s", full.text) : r;
 }
 
 int marker_remove(const char *root_path, const char *run, struct error *error)

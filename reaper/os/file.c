@@ -211,6 +211,36 @@ int file_write(int dir, const char *name, const void *bytes, size_t length, mode
 	return 0;
 }
 
+static int append_whole(int fd, const void *bytes, size_t length, size_t max)
+{
+	struct stat stat;
+	ssize_t n;
+
+	if (fstat(fd, &stat) < 0)
+		return -errno;
+	if (!S_ISREG(stat.st_mode) || stat.st_nlink != 1)
+		return -EINVAL;
+	if ((uint64_t)stat.st_size + length > max)
+		return -EFBIG;
+	n = write(fd, bytes, length);
+	if (n == (ssize_t)length)
+		return fsync(fd) < 0 ? -errno : 0;
+	if (n > 0 && ftruncate(fd, stat.st_size) < 0)
+		return -errno;
+	return n < 0 ? -errno : -ENOSPC;
+}
+
+int file_append(int dir, const char *name, const void *bytes, size_t length, size_t max,
+	struct error *error)
+{
+	int flags = O_WRONLY | O_APPEND | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC;
+	int fd CLEANUP(fd_done) = openat(dir, name, flags);
+	int r = fd < 0 ? -errno : append_whole(fd, bytes, length, max);
+
+	assert_component(name);
+	return r < 0 ? file_fail(error, -r, "add to", name) : 0;
+}
+
 int file_remove(int dir, const char *name, struct error *error)
 {
 	assert_component(name);

@@ -34,6 +34,15 @@ int file_make_directory(int dir, const char *name, mode_t mode);
 int file_write(int dir, const char *name, const void *bytes, size_t length, mode_t mode,
 	struct error *error);
 
+/*
+ * Adds to the end of a regular file with one name, in one piece, synced: for a filesystem that has no
+ * room for a new file. A reader sees all of it or nothing, but not after a power cut in between. What
+ * was written of it when there is no room for that either is cut off again. 0, -EFBIG when it would
+ * be larger than max, -errno.
+ */
+int file_append(int dir, const char *name, const void *bytes, size_t length, size_t max,
+	struct error *error);
+
 /* Writes all of it to an open file, however often it takes. 0 or -errno. */
 int file_write_whole(int fd, const void *bytes, size_t length);
 

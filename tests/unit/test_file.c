@@ -2,6 +2,7 @@
 
 #include "os/file.h"
 
+#include "small_disk.h"
 #include "workdir.h"
 
 #include <dirent.h>
@@ -9,6 +10,7 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/un.h>
 
 static size_t entries(struct workdir *workdir)
@@ -165,6 +167,60 @@ static void removing_is_idempotent_and_spares_directories_and_targets(void **sta
 	assert_int_equal(faccessat(workdir->dir, "d", F_OK, 0), 0);
 }
 
+static void what_root_writes_in_the_directory_of_a_user_is_his(void **state)
+{
+	struct workdir *workdir = *state;
+	struct stat stat;
+
+	assert_int_equal(fchown(workdir->dir, 12345, 54321), 0);
+	assert_int_equal(file_write(workdir->dir, "f", "a", 1, 0644, NULL), 0);
+	assert_int_equal(file_make_directory(workdir->dir, "d", 0755), 0);
+	assert_int_equal(file_make_directory(workdir->dir, "d", 0755), -EEXIST);
+	for (size_t i = 0; i < 2; i++) {
+		assert_int_equal(fstatat(workdir->dir, i ? "d" : "f", &stat, 0), 0);
+		assert_int_equal(stat.st_uid, 12345);
+		assert_int_equal(stat.st_gid, 54321);
+	}
+	/* And he is root again. */
+	assert_int_equal(fchown(workdir->dir, 0, 0), 0);
+	assert_int_equal(file_write(workdir->dir, "f", "b", 1, 0644, NULL), 0);
+	assert_int_equal(fstatat(workdir->dir, "f", &stat, 0), 0);
+	assert_int_equal(stat.st_uid, 0);
+}
+
+static void what_is_added_is_added_whole_or_not_at_all(void **state)
+{
+	struct workdir *workdir = *state;
+	char *bytes CLEANUP(mem_done) = NULL, *more CLEANUP(mem_done) = mem_new(10000);
+	size_t length;
+
+	small_disk(workdir);
+	workdir_write(workdir, "f", "one\n", 4);
+	small_disk_fill_bytes(workdir);
+	small_disk_fill_inodes(workdir);
+	assert_int_equal(file_write(workdir->dir, "f", "a", 1, 0644, NULL), -ENOSPC);
+	assert_int_equal(file_append(workdir->dir, "f", "two\n", 4, 100, NULL), 0);
+	assert_int_equal(file_append(workdir->dir, "f", more, 10000, 20000, NULL), -ENOSPC);
+	assert_int_equal(file_append(workdir->dir, "f", "three\n", 6, 13, NULL), -EFBIG);
+	assert_int_equal(file_read(workdir->dir, "f", 20000, &bytes, &length, NULL, NULL), 0);
+	assert_string_equal(bytes, "one\ntwo\n");
+	assert_int_equal(length, 8);
+}
+
+static void nothing_is_added_behind_a_link_or_to_a_file_of_two_names(void **state)
+{
+	struct workdir *workdir = *state;
+
+	workdir_write(workdir, "f", "x", 1);
+	assert_int_equal(symlinkat("f", workdir->dir, "link"), 0);
+	assert_int_equal(file_append(workdir->dir, "link", "y", 1, 10, NULL), -ELOOP);
+	assert_int_equal(linkat(workdir->dir, "f", workdir->dir, "g", 0), 0);
+	assert_int_equal(file_append(workdir->dir, "g", "y", 1, 10, NULL), -EINVAL);
+	assert_int_equal(file_append(workdir->dir, "gone", "y", 1, 10, NULL), -ENOENT);
+	assert_int_equal(mkfifoat(workdir->dir, "fifo", 0600), 0);
+	assert_int_equal(file_append(workdir->dir, "fifo", "y", 1, 10, NULL), -ENXIO);
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, workdir_setup, workdir_teardown)
@@ -175,8 +231,11 @@ int main(void)
 		TEST(only_regular_files_are_read),
 		TEST(a_reader_sees_the_old_or_the_new_file_and_never_half),
 		TEST(a_write_that_fails_leaves_the_old_file_and_no_other),
+		TEST(what_root_writes_in_the_directory_of_a_user_is_his),
+		TEST(what_is_added_is_added_whole_or_not_at_all),
+		TEST(nothing_is_added_behind_a_link_or_to_a_file_of_two_names),
 		TEST(removing_is_idempotent_and_spares_directories_and_targets),
 	};
 
-	return cmocka_run_group_tests_name("file", tests, NULL, NULL);
+	return cmocka_run_group_tests_name("file", tests, workdir_own_mounts, NULL);
 }

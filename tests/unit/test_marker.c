@@ -3,6 +3,7 @@
 #include "base/text.h"
 #include "state/marker.h"
 
+#include "small_disk.h"
 #include "workdir.h"
 
 #include <errno.h>
@@ -294,6 +295,27 @@ static void a_value_that_would_not_come_back_is_refused(void **state)
 		marker_write(workdir->path, &(struct record){ .run = "../r1" }, NULL), -EINVAL);
 }
 
+static void a_run_can_end_on_a_full_disk(void **state)
+{
+	struct workdir *workdir = *state;
+	struct arena arena CLEANUP(arena_done) = { 0 };
+	struct record told = { .run = "r1", .created_s = NOW, .ttl_s = 60 }, *read = NULL;
+
+	small_disk(workdir);
+	assert_int_equal(marker_write(workdir->path, &told, NULL), 0);
+	small_disk_fill_bytes(workdir);
+	small_disk_fill_inodes(workdir);
+	told.finished_s = NOW + 30;
+	told.outcome = OUTCOME_FAILED;
+	assert_int_equal(marker_write(workdir->path, &told, NULL), -ENOSPC);
+	assert_int_equal(marker_write_end(workdir->path, &told, NULL), 0);
+	assert_int_equal(read_it(workdir, &no_owners, &arena, &read, NULL), 0);
+	assert_int_equal(read->created_s, NOW);
+	assert_int_equal(read->ttl_s, 60);
+	assert_int_equal(read->finished_s, NOW + 30);
+	assert_int_equal(read->outcome, OUTCOME_FAILED);
+}
+
 static void removing_a_marker_or_pin_is_idempotent(void **state)
 {
 	struct workdir *workdir = *state;
@@ -416,6 +438,7 @@ int main(void)
 		TEST(what_is_no_file_is_no_marker_and_not_missing),
 		TEST(what_was_written_is_read_back),
 		TEST(a_value_that_would_not_come_back_is_refused),
+		TEST(a_run_can_end_on_a_full_disk),
 		TEST(removing_a_marker_or_pin_is_idempotent),
 		TEST(a_pin_made_by_hand_keeps_whoever_owns_it),
 		TEST(a_pin_that_cannot_be_read_is_not_a_missing_one),
@@ -423,5 +446,5 @@ int main(void)
 		TEST(a_keep_holds_until_its_end_and_unknown_where_it_cannot_be_read),
 	};
 
-	return cmocka_run_group_tests_name("marker", tests, NULL, NULL);
+	return cmocka_run_group_tests_name("marker", tests, workdir_own_mounts, NULL);
 }
