@@ -22,7 +22,8 @@ static struct simclock {
 	int64_t wall_ns, boot_ns, awake_ns; /* added to the real ones */
 	char boot_id[SIMCLOCK_BOOT_ID + 1]; /* a line of the file: 36 characters and a newline */
 	unsigned boots;
-} * simclock; /* NULL: not started, all is real */
+	bool frozen; /* wall_ns is the wall clock itself */
+} * simclock;        /* NULL: not started, all is real */
 
 #define SIMCLOCK_NS_OF_S INT64_C(1000000000)
 
@@ -34,10 +35,25 @@ static inline int64_t simclock_real_ns(clockid_t id)
 	return (int64_t)now.tv_sec * SIMCLOCK_NS_OF_S + now.tv_nsec;
 }
 
+static inline int64_t simclock_wall_ns(void)
+{
+	return simclock->wall_ns + (simclock->frozen ? 0 : simclock_real_ns(CLOCK_REALTIME));
+}
+
 /* The wall clock as the program sees it, in seconds. */
 static inline int64_t simclock_now_s(void)
 {
-	return (simclock_real_ns(CLOCK_REALTIME) + simclock->wall_ns) / SIMCLOCK_NS_OF_S;
+	return simclock_wall_ns() / SIMCLOCK_NS_OF_S;
+}
+
+/*
+ * From now on only the test moves the wall clock, so that all that happens between two moves is at
+ * one moment. The program takes it for a step when that lasts more than five real minutes.
+ */
+static inline void simclock_freeze_wall(void)
+{
+	simclock->wall_ns = simclock_wall_ns();
+	simclock->frozen = true;
 }
 
 static inline void simclock_new_boot(int64_t up_s)
@@ -88,22 +104,20 @@ static inline void simclock_reboot(int64_t off_s, int64_t up_s)
 	simclock_new_boot(up_s);
 }
 
-static inline int64_t simclock_offset_ns(clockid_t id)
+static inline int64_t simclock_ns(clockid_t id, int64_t real_ns)
 {
-	if (!simclock)
-		return 0;
 	switch (id) {
 	case CLOCK_REALTIME:
 	case CLOCK_REALTIME_COARSE:
-		return simclock->wall_ns;
+		return simclock_wall_ns();
 	case CLOCK_BOOTTIME:
-		return simclock->boot_ns;
+		return real_ns + simclock->boot_ns;
 	case CLOCK_MONOTONIC:
 	case CLOCK_MONOTONIC_COARSE:
 	case CLOCK_MONOTONIC_RAW:
-		return simclock->awake_ns;
+		return real_ns + simclock->awake_ns;
 	default: /* processor times */
-		return 0;
+		return real_ns;
 	}
 }
 
@@ -119,7 +133,9 @@ int clock_gettime(clockid_t id, struct timespec *now)
 		simclock_looked();
 	if (syscall(SYS_clock_gettime, id, now) != 0)
 		return -1;
-	ns = (int64_t)now->tv_sec * SIMCLOCK_NS_OF_S + now->tv_nsec + simclock_offset_ns(id);
+	if (!simclock)
+		return 0;
+	ns = simclock_ns(id, (int64_t)now->tv_sec * SIMCLOCK_NS_OF_S + now->tv_nsec);
 	now->tv_sec = ns / SIMCLOCK_NS_OF_S;
 	now->tv_nsec = ns % SIMCLOCK_NS_OF_S;
 	return 0;

@@ -72,6 +72,23 @@ static void a_deadline_is_not_moved_by_a_step_but_by_a_suspend(void **state)
 	assert_int_equal(deadline_left_ms(deadline_ms), 0);
 }
 
+static void a_frozen_wall_clock_is_moved_by_the_test_alone(void **state)
+{
+	int64_t before_s = clock_wall_s(), then_ms = clock_boot_ms() + 1100;
+
+	(void)state;
+	simclock_freeze_wall();
+	assert_in_range(clock_wall_s() - before_s, 0, SLACK_S);
+	before_s = clock_wall_s();
+	while (clock_boot_ms() < then_ms)
+		(void)poll(NULL, 0, 50);
+	assert_int_equal(clock_wall_s(), before_s);
+	simclock_advance(HOUR);
+	assert_int_equal(clock_wall_s(), before_s + HOUR);
+	simclock_step(-HOUR);
+	assert_int_equal(clock_wall_s(), before_s);
+}
+
 static void a_deadline_comes_while_one_waits(void **state)
 {
 	int64_t deadline_ms = deadline_in_ms(20);
@@ -119,6 +136,7 @@ int main(void)
 		cmocka_unit_test_setup(each_clock_moves_as_the_host_does, start),
 		cmocka_unit_test_setup(a_boot_has_another_id_and_begins_at_nothing, start),
 		cmocka_unit_test_setup(a_deadline_is_not_moved_by_a_step_but_by_a_suspend, start),
+		cmocka_unit_test_setup(a_frozen_wall_clock_is_moved_by_the_test_alone, start),
 		cmocka_unit_test_setup(a_deadline_comes_while_one_waits, start),
 		cmocka_unit_test_setup(children_see_the_clock_move, start),
 	};
