@@ -68,6 +68,15 @@ void engine_link_until(struct engine_link *link, int64_t deadline_ms)
 	link->until_ms = deadline_ms;
 }
 
+/* Pauses; false when no time is left to ask again. */
+static bool queue_wait(int64_t deadline_ms)
+{
+	int64_t left_ms = deadline_left_ms(deadline_ms);
+
+	(void)poll(NULL, 0, (int)(left_ms < QUEUE_PAUSE_MS ? left_ms : QUEUE_PAUSE_MS));
+	return deadline_left_ms(deadline_ms) > 0;
+}
+
 /* Sends one request; waits while the engine's queue of connections is full. */
 static int engine_link_send(struct engine_link *link, const struct engine_request *request,
 	struct http_reply *ret_reply, struct error *error)
@@ -84,12 +93,9 @@ static int engine_link_send(struct engine_link *link, const struct engine_reques
 		struct error failure = { 0 };
 		int r = http_request(link->http, &call, ret_reply, &failure);
 
-		if (r == -EAGAIN && deadline_left_ms(call.deadline_ms) > QUEUE_PAUSE_MS)
-			(void)poll(NULL, 0, QUEUE_PAUSE_MS);
-		else if (r < 0)
-			return error_say(error, -r, "%s", failure.text);
-		else
-			return r;
+		if (r == -EAGAIN && queue_wait(call.deadline_ms))
+			continue;
+		return r < 0 ? error_say(error, -r, "%s", failure.text) : r;
 	}
 }
 
