@@ -48,8 +48,8 @@ static int end_partial(struct teardown *teardown, struct run *run, struct arena 
 
 	tell(run, arena, RESULT_PARTIAL, why);
 	r = note_history(teardown, "partial", run, why, error);
-	if (r < 0 || teardown->kept_by_hand)
-		return r; /* the claim stays begun: when the .keep goes, the rest goes on */
+	if (r < 0 || teardown->kept_by_hand || teardown->stopped)
+		return r; /* the claim stays begun: when the .keep goes, or next time, the rest goes on */
 	return runs_release(store, teardown->application->pass, run->id, error);
 }
 
@@ -84,17 +84,31 @@ static int keep_changed(struct teardown *teardown, struct run *run, struct arena
 		teardown->application->world->store, teardown->application->pass, run->id, error);
 }
 
+static bool ended_early(const struct teardown *teardown)
+{
+	return teardown->stopped || teardown->kept_by_hand || teardown->marker_changed;
+}
+
 /*
- * A person or a harness ended the steps. Where none had done anything, the claim is given back; and
- * so is that on a run whose name means another one by now: what was set aside goes with its trash.
+ * A signal, a person or a harness ended the steps. Where none had done anything, the claim is given
+ * back; and so is that on a run whose name means another one by now: what was set aside goes with its
+ * trash.
  */
 static int end_early(struct teardown *teardown, struct run *run, struct arena *arena,
 	const char *what, struct error *error)
 {
-	const char *why = arena_printf(&teardown->seen.arena, "%s while it was %s",
-		teardown->kept_by_hand ? "a .keep appeared" : "its marker was changed", what);
-	enum reason reason = teardown->kept_by_hand ? REASON_PINNED : REASON_CHANGED;
+	const struct error *step = &teardown->error;
+	const char *why = teardown->stopped        ? "this pass was asked to stop"
+			  : teardown->kept_by_hand ? "a .keep appeared"
+						   : "its marker was changed";
+	enum reason reason = teardown->stopped        ? REASON_DEFERRED
+			     : teardown->kept_by_hand ? REASON_PINNED
+						      : REASON_CHANGED;
 
+	why = arena_printf(&teardown->seen.arena, "%s while it was %s%s%s%s", why, what,
+		teardown->stopped ? "; the next one goes on" : "",
+		teardown->stopped && step->code ? ": " : "",
+		teardown->stopped && step->code ? step->text : "");
 	if (!teardown->acted)
 		return keep_changed(teardown, run, arena, reason, why, error);
 	return end_partial(teardown, run, arena, why, error);
@@ -105,7 +119,7 @@ static int reap_begun(
 {
 	int r = teardown_all(teardown);
 
-	if (teardown->kept_by_hand || teardown->marker_changed)
+	if (ended_early(teardown))
 		return end_early(teardown, run, arena, "taken apart", error);
 	if (r >= 0 && teardown->unsaved)
 		return end_unsaved(teardown, run, arena, error);
@@ -131,7 +145,7 @@ static int stop_begun(
 	int64_t now_s;
 	int r = teardown_stop(teardown);
 
-	if (teardown->kept_by_hand || teardown->marker_changed)
+	if (ended_early(teardown))
 		return end_early(teardown, run, arena, "stopped", error);
 	now_s = clock_wall_s();
 	if (r >= 0)

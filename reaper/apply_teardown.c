@@ -5,6 +5,7 @@
 #include "base/clock.h"
 #include "facts.h"
 #include "inventory.h"
+#include "os/signals.h"
 #include "policy.h"
 #include "state/marker.h"
 #include "state/salvages.h"
@@ -102,6 +103,8 @@ static int salvage_tree(struct teardown *teardown, const struct backend *backend
 		state, resource, effort, &teardown->seen.arena, &salvage, &why);
 	if (r > 0)
 		r = note_salvaged(teardown, &salvage);
+	else if (r < 0 && signals_stop_wanted()) /* no failure that a later pass has to know of */
+		r = error_say(&teardown->error, -r, "%s", why.text);
 	else if (r < 0)
 		r = note_unsalvaged(teardown, why.text);
 	return r;
@@ -268,11 +271,17 @@ static int do_step(struct teardown *teardown, const struct step *step)
 	return act_on_each(teardown, step);
 }
 
-/* Whether nothing is to be begun any more, because of what a person or a harness wrote meanwhile. */
+/*
+ * Whether nothing is to be begun any more, because of a signal or of what a person or a harness wrote
+ * meanwhile.
+ */
 static bool must_end(struct teardown *teardown)
 {
 	const struct record *row = teardown->run->row;
 
+	teardown->stopped = signals_stop_wanted();
+	if (teardown->stopped)
+		return true;
 	if (keep_appeared(teardown))
 		return true;
 	teardown->marker_changed = (!row || !row->registered) && marker_changed(teardown);
@@ -291,7 +300,8 @@ static int do_steps(struct teardown *teardown, size_t count)
 		r = do_step(teardown, &steps[i]);
 		if (r < 0 && result == 0)
 			result = r;
-		if (r < 0 && steps[i].failure == FAIL_ENDS)
+		teardown->stopped = r < 0 && signals_stop_wanted();
+		if (teardown->stopped || (r < 0 && steps[i].failure == FAIL_ENDS))
 			return r;
 	}
 	return result;

@@ -10,9 +10,9 @@
 #include "base/clock.h"
 #include "container.h"
 #include "effects.h"
+#include "os/signals.h"
 
 #include <errno.h>
-#include <poll.h>
 
 enum {
 	PAUSE_FIRST_MS = 10,
@@ -31,14 +31,14 @@ static struct patience patience_until(int64_t deadline_ms)
 	return (struct patience){ deadline_ms, PAUSE_FIRST_MS };
 }
 
-/* Pauses; false when the deadline has passed. */
+/* Pauses; false when the deadline has passed, or we are asked to stop. */
 static bool patience_wait(struct patience *patience)
 {
-	int64_t left_ms = deadline_left_ms(patience->deadline_ms);
-
-	if (left_ms == 0)
+	if (deadline_left_ms(patience->deadline_ms) == 0 ||
+		signals_wait(-EBADF, 0,
+			deadline_sooner(
+				patience->deadline_ms, deadline_in_ms(patience->pause_ms))) < 0)
 		return false;
-	(void)poll(NULL, 0, (int)(left_ms < patience->pause_ms ? left_ms : patience->pause_ms));
 	patience->pause_ms *= 2;
 	if (patience->pause_ms > PAUSE_LAST_MS)
 		patience->pause_ms = PAUSE_LAST_MS;

@@ -108,6 +108,7 @@ int worktree_ref_delete(
 		.context = &deletion,
 		.what = "delete a ref",
 		.deadline_ms = deadline_in_ms(REF_MS),
+		.steadfast = true,
 	};
 
 	return errand_run(&errand, error);
@@ -164,6 +165,7 @@ int worktree_ref_make(const char *common, const char *name, const char *commit, 
 		.context = &making,
 		.what = "make a ref",
 		.deadline_ms = deadline_in_ms(REF_MS),
+		.steadfast = true,
 	};
 
 	return errand_run(&errand, error);

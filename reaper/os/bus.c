@@ -2,6 +2,7 @@
 
 #include "base/clock.h"
 #include "base/text.h"
+#include "signals.h"
 #include "unit_name.h"
 
 #include <errno.h>
@@ -273,6 +274,8 @@ static int stopping_pause(const struct stopping *stopping)
 
 	if (left_ms > LOOK_AGAIN_MS)
 		left_ms = LOOK_AGAIN_MS;
+	if (signals_stop_wanted())
+		return -EINTR;
 	r = sd_bus_wait(stopping->bus->bus, (uint64_t)left_ms * 1000);
 	while (r >= 0 && (r = sd_bus_process(stopping->bus->bus, NULL)) > 0)
 		;

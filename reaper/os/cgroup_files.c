@@ -4,6 +4,7 @@
 #include "cgroupfs.h"
 #include "dir.h"
 #include "proc.h"
+#include "signals.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -60,17 +61,14 @@ int cgroup_event(int events, const char *key)
 int cgroup_event_wait(int events, const char *key, int value, int64_t deadline_ms)
 {
 	for (;;) {
-		/* Since cgroup.events was read, a change of it is an exceptional condition. */
-		struct pollfd changed = { .fd = events, .events = POLLPRI };
 		int r = cgroup_event(events, key);
 
 		if (r < 0 || r == value)
 			return r < 0 ? r : 0;
-		r = poll(&changed, 1, (int)deadline_left_ms(deadline_ms));
-		if (r == 0)
-			return -ETIME;
-		if (r < 0 && errno != EINTR)
-			return -errno;
+		/* Since cgroup.events was read, a change of it is an exceptional condition. */
+		r = signals_wait(events, POLLPRI, deadline_ms);
+		if (r <= 0)
+			return r < 0 ? r : -ETIME;
 	}
 }
 

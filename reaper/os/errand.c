@@ -1,6 +1,7 @@
 #include "errand.h"
 
 #include "base/clock.h"
+#include "signals.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -182,30 +183,44 @@ static int child_answer(const struct child *child, struct error *error)
 	return answer->r;
 }
 
-/* Ends it by force. */
-static int child_end(const struct child *child, struct error *error)
+/* Ends it by force. `why` is -ETIME or -EINTR. */
+static int child_end(const struct child *child, int why, struct error *error)
 {
+	const char *words =
+		why == -EINTR ? "not done when we were asked to stop" : "not done in time";
+
 	(void)pidfd_send_signal(child->pidfd, SIGKILL, NULL, 0);
 	if (!child_ended(child, deadline_in_ms(DEATH_MS)))
-		return error_say(error, ETIME,
-			"%s: not done in time, and its process %d does not die: it is stuck in the "
-			"kernel, and was left behind",
-			what(child), child->pid);
+		return error_say(error, -why,
+			"%s: %s, and its process %d does not die: it is stuck in the kernel, and "
+			"was left behind",
+			what(child), words, child->pid);
 	(void)child_reap(child, NULL);
 	if (child->answer->given)
 		return child_answer(child, error);
-	return error_say(error, ETIME, "%s: not done in time; its process %d was killed",
-		what(child), child->pid);
+	return error_say(
+		error, -why, "%s: %s; its process %d was killed", what(child), words, child->pid);
+}
+
+/* 0 when it has ended by itself, -ETIME, -EINTR. */
+static int child_wait_for(const struct child *child)
+{
+	const struct errand *errand = child->errand;
+	int r;
+
+	if (errand->steadfast)
+		return child_ended(child, errand->deadline_ms) ? 0 : -ETIME;
+	r = signals_wait(child->pidfd, POLLIN, errand->deadline_ms);
+	return r > 0 ? 0 : r < 0 ? r : -ETIME;
 }
 
 static int child_wait(const struct child *child, struct error *error)
 {
-	int64_t deadline_ms = child->errand->deadline_ms;
 	struct error fate = { 0 };
-	int r;
+	int r = child_wait_for(child);
 
-	if (!child_ended(child, deadline_ms) && !child_ended(child, deadline_in_ms(ANSWER_MS)))
-		return child_end(child, error);
+	if (r < 0 && !child_ended(child, deadline_in_ms(ANSWER_MS)))
+		return child_end(child, r == -EINTR ? r : -ETIME, error);
 	r = child_reap(child, &fate);
 	if (child->answer->given)
 		return child_answer(child, error);

@@ -3,7 +3,7 @@
  * reach what it has no business with. The child holds neither lock nor database (every descriptor
  * but the named ones and the standard streams is closed in it), it may confine itself further, and it
  * can be abandoned: one that is stuck in the kernel then keeps nothing but itself. It dies with its
- * parent, and no signal but SIGKILL reaches it: what stops a pass stops the pass, not half a step.
+ * parent, and no signal but SIGKILL reaches it: what stops a pass is noticed by who waits for it.
  */
 #pragma once
 
@@ -25,13 +25,15 @@ struct errand {
 	void *result; /* handed in and back, flat; also what a failed errand had done. NULL: none */
 	size_t result_size;
 	int64_t deadline_ms; /* boot clock */
+	bool steadfast;      /* goes on when we are asked to stop: what must not be half done */
 };
 
 /*
  * Runs it and waits. What the work answered, its result and error; -ETIME when the deadline passed:
  * work that looks at it has a moment more to answer so itself, then the child is killed, and
- * abandoned when it does not die within a second (the error says so and names its pid); -EIO when
- * it died by itself (the error names the signal). -errno when there can be no child. Costs
+ * abandoned when it does not die within a second (the error says so and names its pid); -EINTR the
+ * same when we are asked to stop (os/signals.h); -EIO when it died by itself (the error names the
+ * signal). -errno when there can be no child. Costs
  * little more than the fork.
  */
 int errand_run(const struct errand *errand, struct error *error);

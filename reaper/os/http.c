@@ -1,6 +1,7 @@
 #include "http.h"
 #include "base/clock.h"
 #include "base/text.h"
+#include "signals.h"
 
 #include <curl/curl.h>
 #include <errno.h>
@@ -80,6 +81,18 @@ static size_t intake_header(char *line, size_t one, size_t length, void *opaque)
 	return length;
 }
 
+/* Called at least once a second (curl_easy_perform waits no longer, lib/easy.c of 7.88). */
+static int http_progress(
+	void *opaque, curl_off_t down_all, curl_off_t down, curl_off_t up_all, curl_off_t up)
+{
+	(void)opaque;
+	(void)down_all;
+	(void)down;
+	(void)up_all;
+	(void)up;
+	return signals_stop_wanted();
+}
+
 /* What never changes from request to request. An option that libcurl does not know is fatal. */
 static int http_configure(struct http *http)
 {
@@ -93,6 +106,8 @@ static int http_configure(struct http *http)
 	r |= curl_easy_setopt(curl, CURLOPT_HTTP_VERSION, (long)CURL_HTTP_VERSION_1_1);
 	r |= curl_easy_setopt(curl, CURLOPT_PATH_AS_IS, 1L);
 	r |= curl_easy_setopt(curl, CURLOPT_NOSIGNAL, 1L);
+	r |= curl_easy_setopt(curl, CURLOPT_NOPROGRESS, 0L);
+	r |= curl_easy_setopt(curl, CURLOPT_XFERINFOFUNCTION, http_progress);
 	r |= curl_easy_setopt(curl, CURLOPT_WRITEFUNCTION, intake_body);
 	r |= curl_easy_setopt(curl, CURLOPT_HEADERFUNCTION, intake_header);
 	return r == CURLE_OK ? 0 : -ENOTSUP;
@@ -150,6 +165,9 @@ static int http_failed(struct http *http, CURLcode code, const struct intake *in
 	} else if (code == CURLE_OPERATION_TIMEDOUT) {
 		r = ETIME;
 		why = "no complete reply in time";
+	} else if (code == CURLE_ABORTED_BY_CALLBACK) {
+		r = EINTR;
+		why = "we were asked to stop";
 	} else if (code == CURLE_COULDNT_CONNECT && os_errno > 0) {
 		r = (int)os_errno;
 		why = strerror(r);

@@ -30,7 +30,7 @@ void http_close(struct http *http);
 
 /*
  * Sends the call and reads the reply. Gives up at the deadline with -ETIME, also when the peer
- * sends a byte a second. -ENOENT: no socket; -ECONNREFUSED: nobody listens; -EAGAIN: its queue of
+ * sends a byte a second, and with -EINTR within a second of being asked to stop. -ENOENT: no socket; -ECONNREFUSED: nobody listens; -EAGAIN: its queue of
  * connections is full; -ECONNRESET: it hung up; -EFBIG: more than max bytes; -EPROTO: that is no
  * HTTP, or was cut short; -errno. A request that was given up may still be carried out.
  */

@@ -3,6 +3,7 @@
 #include "base/clock.h"
 #include "base/text.h"
 #include "proc.h"
+#include "signals.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -126,18 +127,12 @@ int process_above_us(pid_t pid)
 	return at > 0 ? -ELOOP : 0;
 }
 
-/* Waits until the process has ended (a zombie is ended). 0 or -ETIME, -errno. */
+/* Waits until the process has ended (a zombie is ended). 0, -ETIME, -EINTR, -errno. */
 static int pidfd_wait(int pidfd, int64_t deadline_ms)
 {
-	struct pollfd ended = { .fd = pidfd, .events = POLLIN };
-	int r;
+	int r = signals_wait(pidfd, POLLIN, deadline_ms);
 
-	do
-		r = poll(&ended, 1, (int)deadline_left_ms(deadline_ms));
-	while (r < 0 && errno == EINTR);
-	if (r < 0)
-		return -errno;
-	return r > 0 ? 0 : -ETIME;
+	return r > 0 ? 0 : r < 0 ? r : -ETIME;
 }
 
 int process_kill(pid_t pid, const char *token, int64_t deadline_ms, struct error *error)

@@ -25,10 +25,10 @@ struct rmtree_report {
 
 /*
  * Deletes the entry `name` of directory `parent`, a file or a whole tree. Returns 1 when it is gone
- * now, 0 when it was gone already, -ETIME when the deadline (boot clock, ms) passed, -ENOTEMPTY
- * when entries kept appearing, -EBUSY or -EXDEV at a mount, else -errno; the error names the path
- * below parent (escaped). Goes on past an entry that cannot be removed and reports the first such
- * error. *report is added to in any case.
+ * now, 0 when it was gone already, -ETIME when the deadline (boot clock, ms) passed, -EINTR when we
+ * are asked to stop (os/signals.h), -ENOTEMPTY when entries kept appearing, -EBUSY or -EXDEV at a
+ * mount, else -errno; the error names the path below parent (escaped). Goes on past an entry that
+ * cannot be removed and reports the first such error. *report is added to in any case.
  */
 int rmtree(int parent, const char *name, int64_t deadline_ms, struct rmtree_report *report,
 	struct error *error);
@@ -39,4 +39,8 @@ int rmtree(int parent, const char *name, int64_t deadline_ms, struct rmtree_repo
  * another thing has its name now. The race that remains is a file's: between that look and its end.
  */
 int rmtree_opened(int parent, const char *name, int thing, int64_t deadline_ms,
+	struct rmtree_report *report, struct error *error);
+
+/* The same, and it is finished also when we are asked to stop: for who undoes what was begun. */
+int rmtree_steadfast(int parent, const char *name, int64_t deadline_ms,
 	struct rmtree_report *report, struct error *error);

@@ -20,6 +20,7 @@ struct clearing {
 	int top;
 	const char *name, *what;
 	int64_t deadline_ms;
+	bool steadfast;
 };
 
 /* In the child. Where this kernel cannot confine, the pass has said so, and it goes on. */
@@ -44,6 +45,7 @@ static int clear(struct clearing *clearing, struct rmtree_report *report, struct
 		.result = report,
 		.result_size = sizeof(*report),
 		.deadline_ms = clearing->deadline_ms,
+		.steadfast = clearing->steadfast,
 	};
 
 	return errand_run(&errand, error);
@@ -68,34 +70,46 @@ static int remove_directory(
 	return error_set(error, ENOTEMPTY, "%s", clearing->what);
 }
 
-static int remove_opened(int parent, const char *name, int top, int64_t deadline_ms,
-	struct rmtree_report *report, struct error *error)
+/* The directory is open as clearing->top. */
+static int remove_opened(
+	int parent, struct clearing *clearing, struct rmtree_report *report, struct error *error)
 {
-	char *shown CLEANUP(mem_done) = text_escape(name);
+	char *shown CLEANUP(mem_done) = text_escape(clearing->name);
 	char *what CLEANUP(mem_done) = mem_printf("delete %.200s", shown);
-	struct clearing clearing = {
-		.top = top,
-		.name = name,
-		.what = what,
-		.deadline_ms = deadline_ms,
-	};
 
-	return remove_directory(parent, &clearing, report, error);
+	clearing->what = what;
+	return remove_directory(parent, clearing, report, error);
+}
+
+static int remove_any(
+	int parent, struct clearing *clearing, struct rmtree_report *report, struct error *error)
+{
+	int top CLEANUP(fd_done) = -EBADF;
+
+	if (!dir_is_name(clearing->name))
+		return error_say(error, EINVAL, "delete: not the name of a directory entry");
+	top = clearing->top = rmtree_open(parent, clearing->name, error);
+	if (top == -ENOENT)
+		return 0;
+	if (top == -ENOTDIR)
+		return rmtree_file(parent, clearing->name, report, error);
+	return top < 0 ? top : remove_opened(parent, clearing, report, error);
 }
 
 int rmtree(int parent, const char *name, int64_t deadline_ms, struct rmtree_report *report,
 	struct error *error)
 {
-	int top CLEANUP(fd_done) = -EBADF;
+	struct clearing clearing = { .name = name, .deadline_ms = deadline_ms };
 
-	if (!dir_is_name(name))
-		return error_say(error, EINVAL, "delete: not the name of a directory entry");
-	top = rmtree_open(parent, name, error);
-	if (top == -ENOENT)
-		return 0;
-	if (top == -ENOTDIR)
-		return rmtree_file(parent, name, report, error);
-	return top < 0 ? top : remove_opened(parent, name, top, deadline_ms, report, error);
+	return remove_any(parent, &clearing, report, error);
+}
+
+int rmtree_steadfast(int parent, const char *name, int64_t deadline_ms,
+	struct rmtree_report *report, struct error *error)
+{
+	struct clearing clearing = { .name = name, .deadline_ms = deadline_ms, .steadfast = true };
+
+	return remove_any(parent, &clearing, report, error);
 }
 
 static bool is_same(int parent, const char *name, const struct stat *known)
@@ -109,12 +123,13 @@ static bool is_same(int parent, const char *name, const struct stat *known)
 int rmtree_opened(int parent, const char *name, int thing, int64_t deadline_ms,
 	struct rmtree_report *report, struct error *error)
 {
+	struct clearing clearing = { .top = thing, .name = name, .deadline_ms = deadline_ms };
 	struct stat known;
 
 	if (!dir_is_name(name) || fstat(thing, &known) < 0)
 		return error_say(error, EINVAL, "delete: not an entry of a directory");
 	if (S_ISDIR(known.st_mode))
-		return remove_opened(parent, name, thing, deadline_ms, report, error);
+		return remove_opened(parent, &clearing, report, error);
 	if (!is_same(parent, name, &known))
 		return error_say(error, ESTALE, "delete: another thing has taken its name");
 	return rmtree_file(parent, name, report, error);

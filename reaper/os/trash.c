@@ -464,7 +464,7 @@ static int purge_entry(void *context, const struct trash_entry *entry)
 		purge_name_holder(purge, entry->name);
 	if (r < 0 && purge->failed == 0)
 		purge->failed = r;
-	return 0;
+	return r == -EINTR ? r : 0;
 }
 
 int trash_purge(int root, const char *run, int64_t generation, int64_t deadline_ms,

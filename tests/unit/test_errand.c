@@ -2,6 +2,7 @@
 
 #include "base/clock.h"
 #include "os/errand.h"
+#include "os/signals.h"
 #include "workdir.h"
 
 #include <errno.h>
@@ -391,6 +392,65 @@ static void a_killed_parent_leaves_no_child(void **state)
 	(void)close(ends[0]);
 }
 
+/* The errand itself sees to it that we are asked to stop while it runs. */
+static int ask_parent_to_stop(void *context, void *result, struct error *error)
+{
+	(void)result;
+	(void)error;
+	(void)kill(getppid(), SIGTERM);
+	while (*(int *)context)
+		(void)pause();
+	return 3;
+}
+
+static int take_stop(void **state)
+{
+	const struct timespec now = { 0 };
+	sigset_t set;
+
+	(void)state;
+	(void)sigemptyset(&set);
+	(void)sigaddset(&set, SIGTERM);
+	return sigtimedwait(&set, NULL, &now) == SIGTERM ? sigprocmask(SIG_UNBLOCK, &set, NULL)
+							 : -1;
+}
+
+static void an_errand_ends_when_we_are_asked_to_stop(void **state)
+{
+	int64_t start_ms = clock_boot_ms();
+	struct error error = { 0 };
+	int goes_on = 1;
+
+	signals_hold();
+	assert_int_equal(run(ask_parent_to_stop, &goes_on, NULL, 0, &error), -EINTR);
+	assert_int_equal(error.code, EINTR);
+	assert_non_null(strstr(error.text, "test: not done when we were asked to stop"));
+	assert_in_range(clock_boot_ms() - start_ms, 0, LONG_MS / 2);
+	assert_int_equal(waitpid(-1, NULL, WNOHANG), -1);
+	assert_int_equal(take_stop(state), 0);
+	/* One that is done in a moment has its say. */
+	goes_on = 0;
+	signals_hold();
+	assert_int_equal(run(ask_parent_to_stop, &goes_on, NULL, 0, NULL), 3);
+	assert_int_equal(take_stop(state), 0);
+}
+
+static void a_steadfast_errand_goes_on_to_its_deadline(void **state)
+{
+	int goes_on = 1;
+	const struct errand errand = {
+		.work = ask_parent_to_stop,
+		.context = &goes_on,
+		.deadline_ms = deadline_in_ms(1000),
+		.steadfast = true,
+	};
+	struct error error = { 0 };
+
+	signals_hold();
+	assert_int_equal(errand_run(&errand, &error), -ETIME);
+	assert_int_equal(take_stop(state), 0);
+}
+
 enum { FROZEN_MS = 20000 };
 
 /*
@@ -485,6 +545,8 @@ int main(void)
 		cmocka_unit_test(work_that_looks_at_the_deadline_says_itself_where_it_was),
 		workdir_test(without_a_descriptor_for_it_there_is_an_error_and_no_child),
 		workdir_test(a_killed_parent_leaves_no_child),
+		cmocka_unit_test(an_errand_ends_when_we_are_asked_to_stop),
+		cmocka_unit_test(a_steadfast_errand_goes_on_to_its_deadline),
 		workdir_test(a_child_that_is_stuck_in_the_kernel_is_left_behind),
 	};
 

@@ -3,12 +3,16 @@
 #include "base/clock.h"
 #include "base/text.h"
 #include "os/http.h"
+#include "os/signals.h"
 #include "stub.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
 #include <sys/socket.h>
 #include <sys/un.h>
+#include <sys/wait.h>
 
 static const struct stub_answer answers[] = {
 	{ .request = "GET /hang", .way = STUB_HANG },
@@ -213,6 +217,35 @@ static void nothing_is_sent_after_the_deadline(void **state)
 	http_close(http);
 }
 
+static void a_call_is_given_up_when_we_are_asked_to_stop(void **state)
+{
+	const struct timespec now = { 0 };
+	struct stub *stub = *state;
+	struct http_call call = { "GET", "/hang", NULL, 100, deadline_in_ms(60000) };
+	struct http_reply reply = { 0 };
+	struct error error = { 0 };
+	struct http *http = NULL;
+	pid_t us = getpid(), other;
+	sigset_t set;
+
+	signals_hold();
+	other = fork();
+	if (other == 0) {
+		(void)poll(NULL, 0, 200);
+		_exit(kill(us, SIGTERM));
+	}
+	assert_int_equal(http_open(stub->socket, &http, &error), 0);
+	assert_int_equal(http_request(http, &call, &reply, &error), -EINTR);
+	assert_non_null(strstr(error.text, "we were asked to stop"));
+	assert_in_range(deadline_left_ms(call.deadline_ms), 30000, 60000);
+	http_close(http);
+	assert_int_equal(waitpid(other, NULL, 0), other);
+	(void)sigemptyset(&set);
+	(void)sigaddset(&set, SIGTERM);
+	assert_int_equal(sigtimedwait(&set, NULL, &now), SIGTERM);
+	assert_return_code(sigprocmask(SIG_UNBLOCK, &set, NULL), errno);
+}
+
 static void a_socket_path_that_is_too_long_is_refused(void **state)
 {
 	struct error error = { 0 };
@@ -246,6 +279,7 @@ int main(void)
 		cmocka_unit_test(the_environment_does_not_choose_the_way),
 		cmocka_unit_test(one_connection_carries_calls_of_every_kind),
 		cmocka_unit_test(nothing_is_sent_after_the_deadline),
+		cmocka_unit_test(a_call_is_given_up_when_we_are_asked_to_stop),
 		cmocka_unit_test(a_socket_path_that_is_too_long_is_refused),
 		cmocka_unit_test(escaping_leaves_only_what_a_query_may_hold),
 	};
