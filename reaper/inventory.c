@@ -7,6 +7,7 @@
 #include "os/processes.h"
 #include "policy.h"
 #include "sharing.h"
+#include "state/failures.h"
 #include "state/passes.h"
 #include "text_list.h"
 #include "told.h"
@@ -226,6 +227,9 @@ int inventory_gather(struct inventory *inventory, const struct world *world,
 	if (r < 0)
 		return r;
 	see(inventory, world, request->only);
+	r = world->store ? failures_load(world->store, inventory, error) : 0;
+	if (r < 0)
+		return r;
 	if (!request->only && world->settings->disk.high < PERCENT_ALL)
 		disk_look(inventory, world->settings);
 	if (inventory->run_count)

@@ -181,6 +181,12 @@ struct hold {
 	int64_t until_s; /* 0: until somebody resumes */
 };
 
+/* What a run could not be taken apart for: failures in a row, of pass after pass. */
+struct failures {
+	int64_t since_s, count, last_s;
+	const char *error; /* of the last one */
+};
+
 /* All that the policy looks at, for one run. Times in epoch seconds, 0: never or unknown. */
 struct facts {
 	bool refused;  /* rule 1: invalid, or record and world contradict each other */
@@ -200,6 +206,9 @@ struct facts {
 	enum work work;
 	int64_t salvage_failed_s; /* when it last failed; 0: it did not */
 	bool others_present;      /* something besides tree, branch and git record is left */
+	int64_t failed_count;     /* failures in a row */
+	int64_t failed_last_s;    /* the last of them */
+	bool unfinished;          /* the last pass that tried had too little time for it */
 };
 
 struct host_facts {
@@ -296,7 +305,8 @@ struct run {
 	int64_t active_s;      /* last sign of life, or created */
 	const char *work_note; /* what is unsaved, or why it is unknown; NULL */
 	const char *salvaged;  /* where what was unsaved is now; NULL: nothing was salvaged */
-	int64_t bytes;         /* of all trees and paths; -1: not measured */
+	const struct failures *failures; /* NULL: none */
+	int64_t bytes;                   /* of all trees and paths; -1: not measured */
 
 	/* For rule 10; the decision means nothing until somebody looked closer. */
 	struct share *shares;

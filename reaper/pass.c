@@ -12,6 +12,7 @@
 #include "os/trash.h"
 #include "policy.h"
 #include "state/brake.h"
+#include "state/failures.h"
 #include "state/history.h"
 #include "state/hold.h"
 #include "state/marker.h"
@@ -121,6 +122,15 @@ static void prepare_trash(const struct text_list *roots)
 	}
 }
 
+/* A run that only an engine or a root shows is not gone because they do not answer. */
+static bool sees_all(const struct inventory *inventory)
+{
+	for (size_t i = 0; i < inventory->source_count; i++)
+		if (inventory->sources[i].ok == TRI_NO)
+			return false;
+	return true;
+}
+
 int pass_open(const struct session *session, const char *pass, const struct inventory *inventory,
 	struct error *error)
 {
@@ -148,6 +158,8 @@ int pass_open(const struct session *session, const char *pass, const struct inve
 			engines, error);
 	if (r >= 0)
 		r = runs_drop_sightings(session->store, inventory, error);
+	if (r >= 0 && sees_all(inventory))
+		r = failures_drop_gone(session->store, inventory, error);
 	if (r >= 0 && !inventory->hold) {
 		prepare_trash(&session->settings.roots);
 		prepare_trash(&session->settings.path_roots);

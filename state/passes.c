@@ -3,6 +3,7 @@
 #include "base/clock.h"
 #include "db.h"
 #include "history.h"
+#include "lock_held.h"
 #include "os/processes.h"
 
 #include <errno.h>
@@ -91,10 +92,10 @@ static int pass_add(struct store *store, const char *pass, const struct pass_clo
 	return query_run(&query, error);
 }
 
-static int sightings_shift(
-	struct store *store, const struct pass_clocks *clocks, struct error *error)
+static int moments_shift(
+	struct store *store, enum sql sql, const struct pass_clocks *clocks, struct error *error)
 {
-	struct query query CLEANUP(query_done) = query_new(store, SQL_SIGHTING_SHIFT);
+	struct query query CLEANUP(query_done) = query_new(store, sql);
 
 	query_int(&query, clocks->step_s);
 	query_int(&query, clocks->wall_s);
@@ -110,7 +111,11 @@ int pass_begin(struct store *store, const char *pass, const struct pass_clocks *
 	if (r >= 0)
 		r = pass_add(store, pass, clocks, error);
 	if (r >= 0)
-		r = sightings_shift(store, clocks, error);
+		r = moments_shift(store, SQL_SIGHTING_SHIFT, clocks, error);
+	if (r >= 0)
+		r = moments_shift(store, SQL_FAILURE_SHIFT, clocks, error);
+	if (r >= 0)
+		r = lock_held_clear(store, error);
 	return r < 0 ? r : transaction_commit(&transaction, error);
 }
 

@@ -37,8 +37,9 @@ void pass_compare(
 
 /*
  * Records the beginning and the end of a pass. `pass`: its identifier. Where the wall clock was set,
- * the moments of all sightings move along in the same transaction, so that what they age stays as
- * old as it was; afterwards none is later than now, also without a step. 0.
+ * the moments of all sightings and failures move along in the same transaction, so that what they
+ * age stays as old as it was; afterwards none is later than now, also without a step. The beginning
+ * ends the row of passes that found the lock held. 0.
  */
 int pass_begin(struct store *store, const char *pass, const struct pass_clocks *clocks,
 	struct error *error);

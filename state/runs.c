@@ -2,6 +2,7 @@
 #include "base/text.h"
 #include "base/timespan.h"
 #include "db.h"
+#include "failures.h"
 #include "history.h"
 #include "run_row.h"
 
@@ -188,6 +189,9 @@ int runs_forget(struct store *store, const char *run, enum kind kind, const char
 	r = locator ? forget_resource(store, run, kind, locator, error)
 		    : run_row_delete(store, run, error);
 	if (r <= 0)
+		return r;
+	r = failures_clear(store, run, error); /* the resource may be what it failed for */
+	if (r < 0)
 		return r;
 	return change_commit(&change,
 		&(struct history_entry){

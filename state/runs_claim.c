@@ -1,6 +1,7 @@
 #include "base/text.h"
 #include "base/timespan.h"
 #include "db.h"
+#include "failures.h"
 #include "history.h"
 #include "run_row.h"
 #include "runs.h"
@@ -363,6 +364,8 @@ int runs_reaped(struct store *store, const char *pass, const struct run *run, in
 		r = run_row_delete(store, run->id, error);
 	if (r >= 0)
 		r = delete_of(store, SQL_SIGHTING_DELETE, run->id, error);
+	if (r >= 0)
+		r = failures_clear(store, run->id, error);
 	return r < 0 ? r : transaction_commit(&claiming.transaction, error);
 }
 
@@ -392,5 +395,7 @@ int runs_stopped(struct store *store, const char *pass, const struct run *run, i
 		r = history_add(store, &entry, error);
 	if (r >= 0)
 		r = delete_of(store, SQL_CLAIM_DROP, run->id, error);
+	if (r >= 0)
+		r = failures_clear(store, run->id, error);
 	return r < 0 ? r : transaction_commit(&claiming.transaction, error);
 }

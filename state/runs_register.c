@@ -2,6 +2,7 @@
 #include "base/text.h"
 #include "base/timespan.h"
 #include "db.h"
+#include "failures.h"
 #include "history.h"
 #include "run_row.h"
 #include "runs.h"
@@ -272,7 +273,8 @@ static int create(struct registration *registration, struct error *error)
 		return r;
 	registration->row = row;
 	registration->changed = true;
-	return drop_sighting(registration, error);
+	r = drop_sighting(registration, error);
+	return r < 0 ? r : failures_clear(registration->store, record->run, error);
 }
 
 static int note_history(struct registration *registration, struct error *error)

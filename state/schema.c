@@ -121,6 +121,26 @@ static const struct migration {
 	     "  id INTEGER PRIMARY KEY CHECK (id = 1),"
 	     "  tripped_s INTEGER NOT NULL"
 	     ") STRICT;" },
+
+	{ 3, /* No reference to run: what fails need not be registered, nor its claim last. */
+		"CREATE TABLE failure ("
+		"  run TEXT PRIMARY KEY NOT NULL,"
+		"  since_s INTEGER NOT NULL," /* the first in a row */
+		"  count INTEGER NOT NULL CHECK (count > 0),"
+		"  last_s INTEGER NOT NULL,"
+		"  error TEXT NOT NULL"
+		") STRICT;"
+		/* Runs for which the time of the last pass that tried was not enough. */
+		"CREATE TABLE unfinished ("
+		"  run TEXT PRIMARY KEY NOT NULL,"
+		"  at_s INTEGER NOT NULL"
+		") STRICT;"
+		/* One row, or none: passes in a row that found the lock held. */
+		"CREATE TABLE lock_held ("
+		"  id INTEGER PRIMARY KEY CHECK (id = 1),"
+		"  since_s INTEGER NOT NULL,"
+		"  count INTEGER NOT NULL CHECK (count > 0)"
+		") STRICT;" },
 };
 
 static int schema_newest(void)

@@ -14,6 +14,8 @@
 	"run, generation, made_s, form, tree, branch, repo, ref, commit_id, path, bytes"
 /* What names one: its ref in its repository, or its path. */
 #define SALVAGE_PLACE "((repo IS ?1 AND ref = ?2) OR path = ?3)"
+/* In the order of failure_read(), failures.c. */
+#define FAILURE_COLUMNS "run, since_s, count, last_s, error"
 #define HISTORY_COLUMNS "id, at_s, pass, run, generation, action, reason, resource, detail, bytes"
 
 const struct sql_statement sql_statements[SQL_COUNT] = {
@@ -146,6 +148,31 @@ const struct sql_statement sql_statements[SQL_COUNT] = {
 	[SQL_BRAKE_SET] = { "trip the brake",
 		"INSERT OR REPLACE INTO brake (id, tripped_s) VALUES (1, ?)" },
 	[SQL_BRAKE_DELETE] = { "reset the brake", "DELETE FROM brake" },
+
+	[SQL_FAILURE_EACH] = { "read failures", "SELECT " FAILURE_COLUMNS " FROM failure" },
+	[SQL_FAILURE_GET] = { "read a failure",
+		"SELECT " FAILURE_COLUMNS " FROM failure WHERE run = ?" },
+	[SQL_FAILURE_ADD] = { "note a failure",
+		"INSERT INTO failure (run, since_s, count, last_s, error) VALUES (?1, ?2, 1, ?2, "
+		"?3)"
+		" ON CONFLICT (run) DO UPDATE SET count = count + 1, last_s = ?2, error = ?3,"
+		" since_s = min(since_s, ?2)" },
+	[SQL_FAILURE_DELETE] = { "forget failures", "DELETE FROM failure WHERE run = ?" },
+	[SQL_FAILURE_SHIFT] = { "move failures with the clock",
+		"UPDATE failure SET since_s = max(0, min(since_s + ?1, ?2)),"
+		" last_s = max(0, min(last_s + ?1, ?2)) WHERE ?1 <> 0 OR last_s > ?2" },
+	[SQL_UNFINISHED_EACH] = { "read unfinished runs", "SELECT run FROM unfinished" },
+	[SQL_UNFINISHED_ADD] = { "note an unfinished run",
+		"INSERT OR REPLACE INTO unfinished (run, at_s) VALUES (?, ?)" },
+	[SQL_UNFINISHED_DELETE] = { "forget an unfinished run",
+		"DELETE FROM unfinished WHERE run = ?" },
+
+	[SQL_LOCK_HELD_GET] = { "look how often the lock was held",
+		"SELECT since_s, count FROM lock_held" },
+	[SQL_LOCK_HELD_ADD] = { "note that the lock is held",
+		"INSERT INTO lock_held (id, since_s, count) VALUES (1, ?1, 1)"
+		" ON CONFLICT (id) DO UPDATE SET count = count + 1, since_s = min(since_s, ?1)" },
+	[SQL_LOCK_HELD_DELETE] = { "note that the lock is free", "DELETE FROM lock_held" },
 
 	[SQL_HISTORY_ADD] = { "write history", "INSERT INTO history (at_s, pass, run, generation, "
 					       "action, reason, resource, detail,"
