@@ -9,6 +9,7 @@
 #include "sharing.h"
 #include "state/failures.h"
 #include "state/passes.h"
+#include "state/runs.h"
 #include "text_list.h"
 #include "told.h"
 
@@ -216,6 +217,18 @@ static int run_order(const void *a, const void *b)
 	return strcmp((*(struct run *const *)a)->id, (*(struct run *const *)b)->id);
 }
 
+/* What earlier passes noted, also of runs that nobody told of: so when all are known. */
+static int read_notes(struct inventory *inventory, const struct world *world, struct error *error)
+{
+	int r = 0;
+
+	if (world->store)
+		r = runs_load_sightings(world->store, inventory, error);
+	if (world->store && r >= 0)
+		r = failures_load(world->store, inventory, error);
+	return r;
+}
+
 int inventory_gather(struct inventory *inventory, const struct world *world,
 	const struct inventory_request *request, struct error *error)
 {
@@ -227,7 +240,7 @@ int inventory_gather(struct inventory *inventory, const struct world *world,
 	if (r < 0)
 		return r;
 	see(inventory, world, request->only);
-	r = world->store ? failures_load(world->store, inventory, error) : 0;
+	r = read_notes(inventory, world, error);
 	if (r < 0)
 		return r;
 	if (!request->only && world->settings->disk.high < PERCENT_ALL)

@@ -19,8 +19,6 @@ static int read_store(struct inventory *inventory, const struct world *world, co
 		if (r >= 0)
 			r = pins_load(world->store, inventory, error);
 		if (r >= 0)
-			r = runs_load_sightings(world->store, inventory, error);
-		if (r >= 0)
 			r = hold_get(world->store, inventory->now_s, &inventory->arena,
 				&inventory->hold, error);
 		if (r >= 0)
