@@ -88,6 +88,9 @@ static void draft_fill(
 			.own = run->decision,
 			.selected = selected(wish, run),
 			.proven = run->facts.proven,
+			.early = run->facts.requested,
+			.failed_count = run->facts.failed_count,
+			.failed_last_s = run->facts.failed_last_s,
 		};
 		item_refresh(&draft->items[i], run);
 		if (run->decision.reason == REASON_RETAINED && run->facts.finished_s)

@@ -222,7 +222,7 @@ static const struct {
 const char *policy_rule_name(unsigned rule)
 {
 	static const char *const limits[] = {
-		"a person holds every pass, or asked for other runs",
+		"a person holds every pass, or asked for other runs, or it failed and waits",
 		"its filesystem is too full",
 		"too much is due at once, or more than one pass may do",
 	};

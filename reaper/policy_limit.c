@@ -14,7 +14,39 @@ static void keep(struct plan_item *item, enum reason reason, unsigned rule)
 
 /* ---- rule 9 */
 
-static void hold_and_filter(const struct whole_plan *plan, const struct plan_limits *limits)
+enum { RETRY_FIRST_S = 5 * 60, RETRY_LAST_S = 6 * 60 * 60 };
+
+int64_t policy_retry_s(int64_t failed_count, int64_t failed_last_s, int64_t now_s)
+{
+	int64_t wait_s = RETRY_FIRST_S;
+
+	if (failed_count < 2 || failed_last_s > now_s)
+		return 0;
+	for (int64_t i = 2; i < failed_count && wait_s < RETRY_LAST_S; i++)
+		wait_s *= 2;
+	return failed_last_s + (wait_s < RETRY_LAST_S ? wait_s : RETRY_LAST_S);
+}
+
+/* Until when it waits after its failures; 0: it does not. */
+static int64_t backoff_end_s(const struct plan_item *item, int64_t now_s)
+{
+	int64_t retry_s = policy_retry_s(item->failed_count, item->failed_last_s, now_s);
+
+	return !item->early && retry_s > now_s ? retry_s : 0;
+}
+
+static void back_off(struct plan_item *item, int64_t now_s)
+{
+	int64_t end_s = backoff_end_s(item, now_s);
+
+	if (!end_s || !is_due(item))
+		return;
+	keep(item, REASON_BACKOFF, 9);
+	item->decision.due_s = end_s;
+}
+
+static void hold_and_filter_and_back_off(
+	const struct whole_plan *plan, const struct plan_limits *limits)
 {
 	for (size_t i = 0; i < plan->count; i++) {
 		struct plan_item *item = &plan->items[i];
@@ -25,6 +57,8 @@ static void hold_and_filter(const struct whole_plan *plan, const struct plan_lim
 			keep(item, REASON_FILTERED, 9);
 		else if (limits->held && is_due(item))
 			keep(item, REASON_HELD, 9);
+		else
+			back_off(item, limits->now_s);
 	}
 }
 
@@ -153,7 +187,7 @@ static size_t press(const struct whole_plan *plan, const struct plan_limits *lim
 		struct plan_item *item = &plan->items[plan->by_end[i]];
 
 		if (item->decision.reason != REASON_RETAINED || item->decision.rule != 6 ||
-			!would_help(plan, limits, item))
+			backoff_end_s(item, limits->now_s) || !would_help(plan, limits, item))
 			continue;
 		item->wanted = !item->looked;
 		if (item->wanted)
@@ -251,7 +285,7 @@ size_t policy_limit(
 {
 	size_t wanted;
 
-	hold_and_filter(plan, limits);
+	hold_and_filter_and_back_off(plan, limits);
 	wanted = relieve(plan, limits);
 	*ret_brake = brake_judge(plan, limits);
 	brake_apply(plan, ret_brake);

@@ -13,6 +13,8 @@ struct plan_item {
 	struct decision pressed; /* by them with facts->pressed; once it was looked at */
 	bool selected;           /* by --run, or because no --run was given */
 	bool proven;
+	bool early;                          /* a person asked for it now */
+	int64_t failed_count, failed_last_s; /* failures in a row, and the last of them */
 	bool looked; /* its shares are measured, and `pressed` is the last word */
 	const struct share *shares;
 	size_t share_count;
@@ -49,7 +51,8 @@ struct whole_plan {
  * brake and remembered (ret_brake->tripped_s).
  *
  *  9 What is not selected is `filtered`, whatever else it is. Under a hold all that is due is
- *    `held`; what is kept anyway keeps its own reason.
+ *    `held`; what is kept anyway keeps its own reason. What failed in one pass after the other is
+ *    `backoff` until policy_retry_s(), unless a person asked for it now.
  * 10 A filesystem is full when more than disk_high of its bytes, or of its inodes, are used. Of
  *    whichever is, less than disk_low shall be: what is due counts first (not what is stopped, nor
  *    trees that stay), then retained runs that have something there go, the one that ended first
@@ -64,6 +67,13 @@ struct whole_plan {
  */
 size_t policy_limit(
 	const struct whole_plan *plan, const struct plan_limits *limits, struct brake *ret_brake);
+
+/*
+ * When a run that failed so often in a row is tried again: at once (0) after the first failure, from
+ * the second on after 5 minutes, 10, 20 … and at most 6 hours since the last. One in the future was
+ * noted by a clock that was set back since, and makes nothing wait.
+ */
+int64_t policy_retry_s(int64_t failed_count, int64_t failed_last_s, int64_t now_s);
 
 /* Whether more than `high` percent of its bytes, or of its inodes, are used. */
 bool policy_is_full(const struct filesystem *fs, int64_t high);

@@ -147,6 +147,101 @@ static void what_is_not_asked_for_is_filtered_and_then_the_plan_is_cut(void **st
 	assert_int_equal(play.items[4].decision.reason, REASON_FINISHED_OK);
 }
 
+struct retry_row {
+	const char *sentence;
+	int64_t count, last_s, retry_s; /* moments from now; 0: at once */
+};
+
+enum { MIN = 60, HOUR = 3600 };
+
+static const struct retry_row retry_rows[] = {
+	{ "what never failed waits for nothing", 0, 0, 0 },
+	{ "the first failure does not delay", 1, -1, 0 },
+	{ "the second waits five minutes", 2, -1, 5 * MIN - 1 },
+	{ "since the last failure", 2, -4 * MIN, 1 * MIN },
+	{ "to the second", 2, 1 - 5 * MIN, 1 },
+	{ "the third waits ten", 3, -1, 10 * MIN - 1 },
+	{ "the fourth twenty", 4, -1, 20 * MIN - 1 },
+	{ "the eighth five hours and a third", 8, -1, 320 * MIN - 1 },
+	{ "the ninth six hours", 9, -1, 6 * HOUR - 1 },
+	{ "and so for ever", INT64_MAX, -1, 6 * HOUR - 1 },
+	{ "what failed just now waits whole", 2, 0, 5 * MIN },
+	{ "a failure in the future makes nothing wait", 5, 1, 0 },
+	{ "however far", 5, INT64_MAX - NOW, 0 },
+};
+
+static void each_row_of_the_backoff_holds(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(retry_rows); i++) {
+		const struct retry_row *row = &retry_rows[i];
+		struct play play = play_new();
+		int64_t retry_s = policy_retry_s(row->count, NOW + row->last_s, NOW);
+
+		if (retry_s != (row->retry_s ? NOW + row->retry_s : 0))
+			fail_msg("%s: %lld s from now", row->sentence, (long long)(retry_s - NOW));
+		for (int early = 0; early < 2; early++) {
+			bool waits = row->retry_s && !early;
+
+			settle(&play);
+			play.plan.count = play.plan.by_end_count = 0;
+			add(&play, early ? stopped : reaped, 0, 0);
+			add(&play, pinned, 0, 0);
+			for (int j = 0; j < 2; j++) {
+				play.items[j].failed_count = row->count;
+				play.items[j].failed_last_s = NOW + row->last_s;
+				play.items[j].early = early;
+			}
+			(void)limit(&play);
+			if ((play.items[0].decision.reason == REASON_BACKOFF) != waits)
+				fail_msg("%s: %s", row->sentence,
+					reason_name(play.items[0].decision.reason));
+			assert_int_equal(play.items[0].decision.due_s,
+				waits ? NOW + row->retry_s : reaped.due_s);
+			assert_int_equal(play.items[1].decision.reason, REASON_PINNED);
+		}
+	}
+}
+
+static void what_waits_after_failures_keeps_neither_place_nor_brake(void **state)
+{
+	struct play play = play_new();
+
+	(void)state;
+	settle(&play);
+	for (size_t i = 0; i < 60; i++)
+		add(&play, reaped, 0, 0);
+	for (size_t i = 0; i < 20; i++) {
+		play.items[i].failed_count = 2;
+		play.items[i].failed_last_s = NOW - 1;
+	}
+	play.limits.max_runs = 40;
+	(void)limit(&play);
+	assert_int_equal(play.brake.state, BRAKE_OFF); /* 40 are due, not 60 */
+	assert_int_equal(count_of(&play, REASON_BACKOFF), 20);
+	assert_int_equal(count_of(&play, REASON_FINISHED_OK), 40);
+	assert_int_equal(play.items[0].decision.rule, 9);
+	play.limits.held = true;
+	(void)limit(&play);
+	assert_int_equal(count_of(&play, REASON_HELD), 60);
+}
+
+static void a_full_disk_does_not_press_what_waits_after_failures(void **state)
+{
+	struct play play = play_new();
+
+	(void)state;
+	settle(&play);
+	play.disks[0].used_bytes = 90;
+	add(&play, retained, 50, 1);
+	add(&play, retained, 50, 1);
+	play.items[0].failed_count = 3;
+	play.items[0].failed_last_s = NOW - 5;
+	(void)limit(&play);
+	assert_int_equal(play.items[0].decision.reason, REASON_RETAINED);
+	assert_int_equal(play.items[1].decision.reason, REASON_PRESSURE);
+}
+
 /* ---- rule 10 */
 
 struct disk_row {
@@ -510,6 +605,9 @@ static void play_at_random(struct play *play)
 		play->items[i].share_count = any(DISKS + 1);
 		play->items[i].selected = any(8) != 0;
 		play->items[i].proven = any(4) != 0;
+		play->items[i].early = any(6) == 0;
+		play->items[i].failed_count = any(2) * any(12);
+		play->items[i].failed_last_s = NOW + 1 - any(25000);
 		if (any(4) == 0)
 			play->items[i].pressed = pinned;
 		if (any(4) == 0)
@@ -585,6 +683,17 @@ static bool still_lacks(
 	       left_of(play, model, disk, inodes) * 100 >= total * (double)play->limits.disk_low;
 }
 
+/* 5 minutes for the second failure, twice that for each more, 6 hours at most. */
+static bool model_waits(const struct plan_item *item)
+{
+	double minutes = 5;
+
+	for (int64_t i = item->failed_count; i > 2; i--)
+		minutes *= 2;
+	return item->failed_count > 1 && !item->early && item->failed_last_s <= NOW &&
+	       (double)(NOW - item->failed_last_s) < (minutes > 360 ? 360 : minutes) * 60;
+}
+
 /* The next that goes for a disk, by its place; ITEMS: none. */
 static size_t model_next(const struct play *play, const struct model *model)
 {
@@ -592,8 +701,8 @@ static size_t model_next(const struct play *play, const struct model *model)
 		size_t i = play->by_end[k];
 		const struct plan_item *item = &play->items[i];
 
-		if (!item->selected || model->goes[i] || item->pressed.verdict != VERDICT_REAP ||
-			item->pressed.fate == FATE_STAYS)
+		if (!item->selected || model->goes[i] || model_waits(item) ||
+			item->pressed.verdict != VERDICT_REAP || item->pressed.fate == FATE_STAYS)
 			continue;
 		for (size_t j = 0; j < item->share_count; j++) {
 			const struct share *share = &play->shares[i][j];
@@ -613,9 +722,10 @@ static void model_begin(const struct play *play, struct model *model)
 		const struct plan_item *item = &play->items[i];
 		bool due = item->own.verdict != VERDICT_KEEP;
 
-		model->goes[i] = item->selected && due && !play->limits.held;
+		model->goes[i] = item->selected && due && !play->limits.held && !model_waits(item);
 		model->reasons[i] = !item->selected            ? REASON_FILTERED
 				    : due && play->limits.held ? REASON_HELD
+				    : due && model_waits(item) ? REASON_BACKOFF
 							       : item->own.reason;
 	}
 }
@@ -746,6 +856,7 @@ static void a_hundred_thousand_plans_are_limited_as_the_rules_say(void **state)
 		looks, runs);
 	assert_true(seen[REASON_PRESSURE] > 5000 && seen[REASON_BRAKE] > 5000);
 	assert_true(seen[REASON_HELD] > 5000 && seen[REASON_DEFERRED] > 5000);
+	assert_true(seen[REASON_BACKOFF] > 5000);
 	assert_true(looks < runs / 2);
 }
 
@@ -754,6 +865,9 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_hold_keeps_all_that_is_due_and_nothing_else_changes),
 		cmocka_unit_test(what_is_not_asked_for_is_filtered_and_then_the_plan_is_cut),
+		cmocka_unit_test(each_row_of_the_backoff_holds),
+		cmocka_unit_test(what_waits_after_failures_keeps_neither_place_nor_brake),
+		cmocka_unit_test(a_full_disk_does_not_press_what_waits_after_failures),
 		cmocka_unit_test(each_row_of_a_disk_holds),
 		cmocka_unit_test(what_would_not_go_when_pressed_stays),
 		cmocka_unit_test(what_is_kept_for_another_reason_is_never_pressed),
