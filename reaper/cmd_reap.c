@@ -12,6 +12,7 @@
 #include "pass.h"
 #include "pass_id.h"
 #include "state/brake.h"
+#include "state/lock_held.h"
 #include "verbs.h"
 
 #include <errno.h>
@@ -37,6 +38,28 @@ static void reaping_done(struct reaping *reaping)
 	fd_done(&reaping->lock);
 }
 
+/* So many passes in a row may find the lock held by one that is merely long. */
+enum { HELD_PASSES = 2 };
+
+/* The pass that holds it may be stopped, or stuck in the kernel: nobody else would ever say so. */
+static void note_held(const struct reaping *reaping, const char *path)
+{
+	char holder[LOCK_HOLDER], since[TIMESPAN_TEXT];
+	struct lock_held held = { 0 };
+	struct error error = { 0 };
+	bool described = lock_describe_holder(path, holder);
+
+	if (lock_held_add(reaping->session.store, clock_wall_s(), &held, &error) < 0)
+		notice("that cannot be noted: %s", error.text);
+	else if (held.count > HELD_PASSES)
+		alert("%lld passes in a row found the lock '%s' held, since %s, so nothing is "
+		      "reaped; by %s",
+			(long long)held.count, path, moment_format(since, held.since_s),
+			described ? holder : "a process that cannot be named");
+	else if (described)
+		notice("it is held by %s", holder);
+}
+
 static int take_lock(struct reaping *reaping, struct error *error)
 {
 	char *path CLEANUP(mem_done) = mem_printf("%s.lock", reaping->session.settings.database);
@@ -46,6 +69,10 @@ static int take_lock(struct reaping *reaping, struct error *error)
 		why = (struct error){ 0 };
 		reaping->lock = lock_take(path, clock_wall_s(), &why);
 	} while (reaping->lock == -ENOSPC && store_give_room(reaping->session.store));
+	if (reaping->lock == -EBUSY) {
+		(void)complain(&why, EBUSY);
+		note_held(reaping, path);
+	}
 	return reaping->lock < 0 ? error_say(error, why.code, "%s", why.text) : 0;
 }
 
@@ -210,9 +237,11 @@ enum exit_code cmd_reap(const struct options *options)
 	if (r < 0)
 		return complain(&error, r);
 	r = take_lock(&reaping, &error);
+	if (r == -EBUSY)
+		return EXIT_LOCKED;
 	if (r < 0) {
 		(void)complain(&error, r);
-		return r == -EBUSY ? EXIT_LOCKED : EXIT_STATE;
+		return EXIT_STATE;
 	}
 	r = make_plan(&reaping, &error);
 	if (r < 0)

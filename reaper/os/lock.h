@@ -14,3 +14,12 @@
  * lock is not held.
  */
 int lock_take(const char *path, int64_t now_s, struct error *error);
+
+enum { LOCK_HOLDER = 400 };
+
+/*
+ * What can be seen of the holder: "pid 12 (sbx-reap --json), stopped by a signal (…)", escaped. False,
+ * and an empty text, when the process that wrote itself into the file is not there any more (compared
+ * by its start), or has not written.
+ */
+bool lock_describe_holder(const char *path, char ret_text[LOCK_HOLDER]);

@@ -8,6 +8,7 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 
 static void a_second_taker_is_told_who_holds_it(void **state)
 {
@@ -29,16 +30,21 @@ static void it_can_be_taken_again_when_it_was_closed(void **state)
 	struct workdir *workdir = *state;
 	const char *path = workdir_path(workdir, "lock");
 	int fd = lock_take(path, 1795966380, NULL);
+	char longer[140];
 	struct stat stat;
 
 	assert_true(fd >= 0);
 	assert_int_equal(fcntl(fd, F_GETFD) & FD_CLOEXEC, FD_CLOEXEC);
 	close(fd);
+	memset(longer, 'x', sizeof(longer));
+	fd = open(path, O_WRONLY | O_CLOEXEC);
+	assert_int_equal(write(fd, longer, sizeof(longer)), sizeof(longer));
+	close(fd);
 	fd = lock_take(path, 5, NULL);
 	assert_true(fd >= 0);
 	assert_int_equal(fstat(fd, &stat), 0);
 	assert_int_equal(stat.st_mode & 07777, 0600);
-	assert_true(stat.st_size < 20); /* the shorter hint has nothing of the longer behind it */
+	assert_true(stat.st_size < 100); /* the shorter hint has nothing of the longer behind it */
 	close(fd);
 }
 
@@ -95,6 +101,58 @@ static void a_holder_without_a_readable_hint_still_holds_it(void **state)
 	}
 }
 
+static void holder_is(const char *path, const char *pattern)
+{
+	char text[LOCK_HOLDER];
+
+	assert_int_equal(lock_describe_holder(path, text), *pattern != 0);
+	if (!strstr(text, pattern) || (!*pattern && *text))
+		fail_msg("%s is not in: %s", pattern, text);
+}
+
+static void a_holder_is_described_by_what_it_is_and_does(void **state)
+{
+	struct workdir *workdir = *state;
+	const char *path = workdir_path(workdir, "lock");
+	char *who CLEANUP(mem_done) = NULL;
+	int ready[2], status;
+	char byte;
+	pid_t pid;
+
+	holder_is(path, ""); /* nobody ever held it */
+	assert_int_equal(pipe2(ready, O_CLOEXEC), 0);
+	pid = workdir_fork(hold_for_ever, workdir, ready);
+	assert_int_equal(read(ready[0], &byte, 1), 1);
+	who = mem_printf("pid %d (", pid);
+	holder_is(path, who);
+	holder_is(path, "test_lock"); /* its command line */
+	assert_int_equal(kill(pid, SIGSTOP), 0);
+	assert_int_equal(waitpid(pid, &status, WUNTRACED), pid);
+	holder_is(path, "stopped by a signal");
+	assert_int_equal(kill(pid, SIGKILL), 0);
+	assert_int_equal(workdir_wait(pid), 255);
+	holder_is(path, "");
+	close(ready[0]);
+	close(ready[1]);
+}
+
+static void another_process_of_that_number_is_not_described(void **state)
+{
+	struct workdir *workdir = *state;
+	const char *path = workdir_path(workdir, "lock");
+	char *hint CLEANUP(mem_done) =
+		mem_printf("%d 1795966380 00000000-0000-4000-8000-000000000000:1\n", (int)getpid());
+	char *old CLEANUP(mem_done) = mem_printf("%d 1795966380\n", (int)getpid());
+	int fd CLEANUP(fd_done) = lock_take(path, 1, NULL);
+
+	assert_true(fd >= 0);
+	holder_is(path, "test_lock");
+	workdir_write(workdir, "lock", hint, strlen(hint));
+	holder_is(path, "");
+	workdir_write(workdir, "lock", old, strlen(old));
+	holder_is(path, "");
+}
+
 static void what_is_no_file_is_no_lock(void **state)
 {
 	struct workdir *workdir = *state;
@@ -116,6 +174,8 @@ int main(void)
 		TEST(it_can_be_taken_again_when_it_was_closed),
 		TEST(a_killed_holder_loses_it_at_once),
 		TEST(a_holder_without_a_readable_hint_still_holds_it),
+		TEST(a_holder_is_described_by_what_it_is_and_does),
+		TEST(another_process_of_that_number_is_not_described),
 		TEST(what_is_no_file_is_no_lock),
 	};
 
