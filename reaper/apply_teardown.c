@@ -137,7 +137,7 @@ static int act_on(struct teardown *teardown, enum act act, const struct resource
 	case ACT_ASK_PROCESSES:
 		break;
 	}
-	teardown->bytes_freed += effort.bytes_freed;
+	teardown->bytes_freed += effort.deleted.bytes_freed;
 	return r;
 }
 

@@ -9,10 +9,11 @@
 #pragma once
 
 #include "backend.h"
+#include "os/rmtree.h"
 
 struct effort {
 	int64_t deadline_ms; /* boot clock; when it passes, the function gives up with -ETIME */
-	int64_t bytes_freed; /* added to */
+	struct rmtree_report deleted; /* added to, also by what fails */
 };
 
 struct backend_effects {

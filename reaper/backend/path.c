@@ -399,7 +399,7 @@ static int path_remove(
 		&(struct trash_thing){ pathname_below(resource->locator, root), resource->run,
 			resource->generation, resource->ino ? dev : 0, resource->ino,
 			effort->deadline_ms },
-		&effort->bytes_freed, error);
+		&effort->deleted, error);
 }
 
 /* Deletes what the run has in the trash, unless something is mounted in it. */
@@ -425,7 +425,7 @@ static int path_purge(
 	if (r < 0)
 		return r;
 	return trash_purge(dir, resource->run, resource->generation, effort->deadline_ms,
-		&effort->bytes_freed, error);
+		&effort->deleted, error);
 }
 
 static const struct backend_effects path_effects = {

@@ -313,11 +313,11 @@ static int worktree_remove(
 		r = moved = trash_take(sight.root_dir,
 			&(struct trash_thing){ sight.below, resource->run, resource->generation,
 				sight.dev, sight.ino, effort->deadline_ms },
-			&effort->bytes_freed, error);
+			&effort->deleted, error);
 	if (r < 0)
 		return r;
 	r = sight.recorded ? worktree_record_drop(sight.common, &sight.record, effort->deadline_ms,
-				     &effort->bytes_freed, error)
+				     &effort->deleted.bytes_freed, error)
 			   : 0;
 	return r < 0 ? r : moved > 0 || r > 0;
 }
@@ -379,7 +379,7 @@ static int worktree_purge(
 	r = trash_each(sight.root_dir, purge_allowed, &purge, error);
 	return r < 0 ? r
 		     : trash_purge(sight.root_dir, resource->run, resource->generation,
-			       effort->deadline_ms, &effort->bytes_freed, error);
+			       effort->deadline_ms, &effort->deleted, error);
 }
 
 static const struct backend_effects worktree_effects = {

@@ -350,20 +350,19 @@ int trash_put(int root, const char *path, const char *run, int64_t generation, u
 	return put_aside(&put, root, proved, generation, ret_name, error);
 }
 
-static int put_delete(const struct put *put, int proved, int64_t deadline_ms, int64_t *bytes_freed,
-	struct error *error)
+static int put_delete(const struct put *put, int proved, int64_t deadline_ms,
+	struct rmtree_report *report, struct error *error)
 {
-	struct rmtree_report report = { 0 };
-	int r = rmtree_opened(put->parent, put->name, proved, deadline_ms, &report, error);
+	int r = rmtree_opened(put->parent, put->name, proved, deadline_ms, report, error);
 
-	*bytes_freed += report.bytes_freed;
 	if (r < 0)
 		error_prefix(error, "no room to set it aside, so it is deleted where it stands: %s",
 			put->shown);
 	return r;
 }
 
-int trash_take(int root, const struct trash_thing *thing, int64_t *bytes_freed, struct error *error)
+int trash_take(int root, const struct trash_thing *thing, struct rmtree_report *report,
+	struct error *error)
 {
 	struct put put CLEANUP(put_done) = { 0 };
 	int proved CLEANUP(fd_done) = put_find(&put, root, thing, error);
@@ -374,7 +373,7 @@ int trash_take(int root, const struct trash_thing *thing, int64_t *bytes_freed, 
 		return proved == -ENOENT ? 0 : proved;
 	r = put_aside(&put, root, proved, thing->generation, NULL, &why);
 	if (r == -ENOSPC || r == -EDQUOT)
-		return put_delete(&put, proved, thing->deadline_ms, bytes_freed, error);
+		return put_delete(&put, proved, thing->deadline_ms, report, error);
 	return r < 0 ? error_say(error, -r, "%s", why.text) : r;
 }
 
@@ -468,7 +467,7 @@ static int purge_entry(void *context, const struct trash_entry *entry)
 }
 
 int trash_purge(int root, const char *run, int64_t generation, int64_t deadline_ms,
-	int64_t *bytes_freed, struct error *error)
+	struct rmtree_report *report, struct error *error)
 {
 	int trash CLEANUP(fd_done) = trash_open(root, error);
 	struct purge purge = {
@@ -489,7 +488,8 @@ int trash_purge(int root, const char *run, int64_t generation, int64_t deadline_
 		purge.removed = false;
 		r = trash_each(root, purge_entry, &purge, error);
 	} while (r == 0 && purge.removed && purge.failed == 0);
-	*bytes_freed += purge.report.bytes_freed;
+	report->bytes_freed += purge.report.bytes_freed;
+	report->entries += purge.report.entries;
 	if (r < 0 || purge.failed < 0)
 		return r < 0 ? r : purge.failed;
 	return any;

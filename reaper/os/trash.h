@@ -5,7 +5,7 @@
  */
 #pragma once
 
-#include "base/error.h"
+#include "rmtree.h"
 
 #define TRASH_NAME ".sbx-trash"
 
@@ -46,10 +46,10 @@ struct trash_thing {
  * trash_put(); and where there is no room for that (ENOSPC, EDQUOT: a trash needs an inode, a longer
  * directory needs a block), since a full disk is what it is for, deletes the thing where it stands,
  * proved by descriptor in the same way (rmtree_opened, its answers). Half deleted it is still the
- * same thing to whoever goes on. 1 it has left its place, 0, -errno; adds to *bytes_freed.
+ * same thing to whoever goes on. 1 it has left its place, 0, -errno; *report is added to in any case.
  */
-int trash_take(
-	int root, const struct trash_thing *thing, int64_t *bytes_freed, struct error *error);
+int trash_take(int root, const struct trash_thing *thing, struct rmtree_report *report,
+	struct error *error);
 
 /*
  * Calls back for each entry; a negative answer ends the iteration and is returned. Entries whose
@@ -60,7 +60,7 @@ int trash_each(int root, int (*each)(void *context, const struct trash_entry *en
 
 /*
  * Deletes all entries of the run whose generation is at most the given one (rmtree, its answers).
- * 1, 0 when there was none, -errno.
+ * 1, 0 when there was none, -errno. *report is added to in any case.
  */
 int trash_purge(int root, const char *run, int64_t generation, int64_t deadline_ms,
-	int64_t *bytes_freed, struct error *error);
+	struct rmtree_report *report, struct error *error);

@@ -364,7 +364,7 @@ static void contest_run(void **state, struct contest *contest)
 	/* On a busy machine until there was one of each. */
 	while (clock_boot_ms() < end ||
 		((!moved || !stale) && clock_boot_ms() < end + LONG_MS / 4)) {
-		int64_t bytes = 0;
+		struct rmtree_report report = { 0 };
 		int r = trash_put(
 			root, contest->places[0], "r1", 3, st.st_dev, st.st_ino, NULL, NULL);
 
@@ -372,7 +372,7 @@ static void contest_run(void **state, struct contest *contest)
 		moved += r == 1;
 		stale += r == -ESTALE;
 		assert_in_range(
-			trash_purge(root, "r1", 3, deadline_in_ms(LONG_MS), &bytes, NULL), 0, 1);
+			trash_purge(root, "r1", 3, deadline_in_ms(LONG_MS), &report, NULL), 0, 1);
 		if (r == 1)
 			st = contest_place(state, contest);
 		assert_true(contest_is_won(state, contest, attacker));

@@ -85,7 +85,7 @@ static int purge(struct fixture *fixture, const struct resource *resource, int64
 	struct effort effort = { .deadline_ms = deadline_in_ms(60000) };
 	int r = path_backend.effects->purge(fixture->state, resource, &effort, error);
 
-	*ret_bytes = effort.bytes_freed;
+	*ret_bytes = effort.deleted.bytes_freed;
 	return r;
 }
 

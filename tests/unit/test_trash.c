@@ -69,8 +69,11 @@ static int purge(void **state, const char *run, int64_t generation, int64_t *byt
 	struct error *error)
 {
 	int root CLEANUP(fd_done) = workdir_open(*state);
+	struct rmtree_report report = { .bytes_freed = *bytes_freed };
+	int r = trash_purge(root, run, generation, deadline_in_ms(60000), &report, error);
 
-	return trash_purge(root, run, generation, deadline_in_ms(60000), bytes_freed, error);
+	*bytes_freed = report.bytes_freed;
+	return r;
 }
 
 static struct stat stat_of(void **state, const char *name)
@@ -506,13 +509,15 @@ static int take(void **state, const char *path, const struct stat *known, int64_
 	struct error *error)
 {
 	int root CLEANUP(fd_done) = workdir_open(*state);
-	int64_t bytes = 0;
+	struct rmtree_report report = { 0 };
 	int r = trash_take(root,
 		&(struct trash_thing){ path, "r1", 3, known->st_dev, known->st_ino, deadline_ms },
-		&bytes, error);
+		&report, error);
 
-	if (r > 0 && !workdir_has(*state, TRASH_NAME))
-		assert_in_range(bytes, 8192, 1 << 20);
+	if (r > 0 && !workdir_has(*state, TRASH_NAME)) {
+		assert_in_range(report.bytes_freed, 8192, 1 << 20);
+		assert_in_range(report.entries, 1, 3);
+	}
 	return r;
 }
 
