@@ -6,6 +6,7 @@
 #include "base/text.h"
 #include "base/timespan.h"
 #include "complain.h"
+#include "failures_text.h"
 #include "inventory.h"
 #include "notice.h"
 #include "plan.h"
@@ -141,6 +142,14 @@ static void print_pin(const struct look *look)
 	print_line("pin", text);
 }
 
+static void print_failures(const struct look *look)
+{
+	char *text CLEANUP(mem_done) = failures_text(look->run, look->inventory.now_s);
+
+	if (text)
+		(void)printf("  %-12s%s\n", "failures", text);
+}
+
 static void print_resources(const struct look *look)
 {
 	for (size_t i = 0; i < look->run->resource_count; i++) {
@@ -255,6 +264,7 @@ static int why_text(const struct look *look, struct error *error)
 
 	print_decision(look);
 	print_pin(look);
+	print_failures(look);
 	print_resources(look);
 	print_rules(look);
 	report_limits(&report, stdout);
@@ -289,6 +299,9 @@ static void json_facts(struct json_out *json, const struct facts *facts)
 	json_text(json, "work", work_name(facts->work));
 	json_moment(json, "salvage_failed", facts->salvage_failed_s);
 	json_bool(json, "others_present", facts->others_present);
+	json_int(json, "failed_count", facts->failed_count);
+	json_moment(json, "failed_last", facts->failed_last_s);
+	json_bool(json, "unfinished", facts->unfinished);
 	json_object_end(json);
 }
 

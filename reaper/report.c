@@ -1,6 +1,7 @@
 #include "report.h"
 
 #include "base/text.h"
+#include "failures_text.h"
 
 const char *report_state(const struct run *run)
 {
@@ -79,7 +80,7 @@ static bool will_be_partial(const struct run *run)
 
 static enum exit_code run_exit_code(const struct report *report, const struct run *run)
 {
-	if (run->result == RESULT_FAILED || run->result == RESULT_PARTIAL)
+	if (run->result == RESULT_FAILED || run->result == RESULT_PARTIAL || run_is_failing(run))
 		return EXIT_ATTENTION;
 	if (run->decision.verdict == VERDICT_KEEP && reason_needs_person(run->decision.reason))
 		return EXIT_ATTENTION;

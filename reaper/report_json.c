@@ -1,6 +1,7 @@
 #include "report.h"
 
 #include "base/json_out.h"
+#include "failures_text.h"
 
 /* Whether something was ok; not configured is null. */
 static void json_ok(struct json_out *json, const char *key, enum tri value)
@@ -107,6 +108,7 @@ void report_json_run(struct json_out *json, const struct report *report, const s
 	json_text(json, "result", result_name(run->result));
 	json_bytes(json, "error", run->error ? run->error : run->fault);
 	json_bytes(json, "salvaged", run->salvaged);
+	failures_json(json, run, report->inventory->now_s);
 }
 
 static void json_totals(struct json_out *json, const struct report *report)

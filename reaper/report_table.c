@@ -2,6 +2,7 @@
 
 #include "base/text.h"
 #include "base/timespan.h"
+#include "failures_text.h"
 
 enum column { RUN, STATE, AGE, SIZE, DECISION, REASON, DUE, PIN, COLUMNS };
 
@@ -101,7 +102,8 @@ static bool shown(const struct report *report, const struct run *run)
 	if (report->kind == REPORT_PLAN)
 		return true;
 	return run->decision.verdict != VERDICT_KEEP || run->error ||
-	       run->decision.reason == REASON_UNKNOWN || reason_needs_person(run->decision.reason);
+	       run->decision.reason == REASON_UNKNOWN ||
+	       reason_needs_person(run->decision.reason) || run_is_failing(run);
 }
 
 static bool column_shown(const struct report *report, size_t column)
@@ -179,6 +181,18 @@ static void print_words(const struct row *rows, size_t count, FILE *file)
 	}
 }
 
+/* Since when and how often, for every run that is stuck. */
+static void print_failures(
+	const struct report *report, const struct row *rows, size_t count, FILE *file)
+{
+	for (size_t i = 0; i < count; i++) {
+		char *text CLEANUP(mem_done) = failures_text(rows[i].run, report->inventory->now_s);
+
+		if (text)
+			(void)fprintf(file, "%s: %s\n", rows[i].cells[RUN], text);
+	}
+}
+
 static void print_totals(const struct report *report, FILE *file)
 {
 	struct report_totals totals = report_count(report);
@@ -228,6 +242,7 @@ void report_table(const struct report *report, FILE *file)
 		qsort(rows, count, sizeof(*rows), row_order);
 		print_rows(report, rows, count, file);
 		print_words(rows, count, file);
+		print_failures(report, rows, count, file);
 	}
 	print_totals(report, file);
 	report_limits(report, file);

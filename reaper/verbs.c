@@ -20,6 +20,9 @@ static const struct verb verbs[] = {
 		.synopsis = "list [--json] [--size]",
 		.summary = "every workspace with its verdict; read only",
 		.details =
+			"A run that fails again and again is `backoff`; below the table stands "
+			"since "
+			"when,\nhow often, why, and when it is tried again.\n"
 			"Exits 0, 1 when a person is needed, 69 when a source could not be read.",
 		.options = BIT(JSON) | BIT(SIZE) | BIT(NOW),
 		.act = cmd_list,
@@ -28,7 +31,8 @@ static const struct verb verbs[] = {
 		.name = "why",
 		.synopsis = "why RUN [--json]",
 		.summary = "every fact about a run, the rule that decides, when it falls due",
-		.details = "Exits 1 when nothing is known under that name.",
+		.details = "Also how often in a row it could not be taken apart, since when, and "
+			   "why.\nExits 1 when nothing is known under that name.",
 		.operand = OPERAND_RUN,
 		.options = BIT(JSON),
 		.act = cmd_why,
