@@ -9,6 +9,7 @@
 #include "inventory.h"
 #include "os/dir.h"
 #include "policy.h"
+#include "state/failures.h"
 #include "state/history.h"
 #include "state/marker.h"
 #include "state/runs.h"
@@ -33,10 +34,17 @@ static int note_history(const struct teardown *teardown, const char *action, con
 		.action = action,
 		.reason = reason_name(run->decision.reason),
 		.detail = detail,
-		.bytes = teardown->bytes_freed,
+		.bytes = run->bytes_freed,
 	};
 
 	return history_add(teardown->application->world->store, &entry, error);
+}
+
+/* All that could be done was: whatever failed before is over. */
+static int end_failures(const struct teardown *teardown, struct run *run, struct error *error)
+{
+	run->failures = NULL;
+	return failures_clear(teardown->application->world->store, run->id, error);
 }
 
 /* The tree stays: everything else went as decided, and from now on a person is needed. */
@@ -50,6 +58,9 @@ static int end_partial(struct teardown *teardown, struct run *run, struct arena 
 	r = note_history(teardown, "partial", run, why, error);
 	if (r < 0 || teardown->kept_by_hand || teardown->stopped)
 		return r; /* the claim stays begun: when the .keep goes, or next time, the rest goes on */
+	r = end_failures(teardown, run, error);
+	if (r < 0)
+		return r;
 	return runs_release(store, teardown->application->pass, run->id, error);
 }
 
@@ -65,6 +76,8 @@ static int end_unsaved(
 	run->decision.reason = REASON_UNSAVED_WORK;
 	tell(run, arena, RESULT_KEPT, teardown->unsaved);
 	r = note_history(teardown, "kept", run, teardown->unsaved, error);
+	if (r >= 0)
+		r = end_failures(teardown, run, error);
 	if (r < 0)
 		return r;
 	return runs_release(
@@ -114,11 +127,44 @@ static int end_early(struct teardown *teardown, struct run *run, struct arena *a
 	return end_partial(teardown, run, arena, why, error);
 }
 
+/* What this pass has done to the run, in all the rounds so far. */
+static void count_done(const struct teardown *teardown, struct run *run)
+{
+	run->bytes_freed += teardown->bytes_freed;
+	run->entries_deleted += teardown->entries_deleted;
+	run->steps_done += teardown->steps_done;
+}
+
+static int end_interrupted(struct teardown *teardown, struct run *run, struct arena *arena)
+{
+	bool progressed = run->steps_done || run->entries_deleted || run->bytes_freed;
+
+	tell(run, arena, progressed ? RESULT_PARTIAL : RESULT_FAILED,
+		arena_printf(arena,
+			"its time ran out when %lld steps were done and %lld entries deleted; the "
+			"next "
+			"pass goes on: %s",
+			(long long)run->steps_done, (long long)run->entries_deleted,
+			teardown->error.text));
+	return APPLY_INTERRUPTED;
+}
+
+/* Something stood in the way, or it was broken off before its end. */
+static int end_unfinished(
+	struct teardown *teardown, struct run *run, struct arena *arena, struct error *error)
+{
+	if (teardown->ran_out)
+		return end_interrupted(teardown, run, arena);
+	tell(run, arena, RESULT_FAILED, teardown->error.text);
+	return note_history(teardown, "failed", run, teardown->error.text, error);
+}
+
 static int reap_begun(
 	struct teardown *teardown, struct run *run, struct arena *arena, struct error *error)
 {
 	int r = teardown_all(teardown);
 
+	count_done(teardown, run);
 	if (ended_early(teardown))
 		return end_early(teardown, run, arena, "taken apart", error);
 	if (r >= 0 && teardown->unsaved)
@@ -127,16 +173,15 @@ static int reap_begun(
 		r = teardown_verify(teardown);
 	if (r >= 0)
 		r = marker_drop(teardown);
-	if (r < 0) {
-		tell(run, arena, RESULT_FAILED, teardown->error.text);
-		return note_history(teardown, "failed", run, teardown->error.text, error);
-	}
-	run->bytes_freed = teardown->bytes_freed;
+	if (r < 0)
+		return end_unfinished(teardown, run, arena, error);
 	r = runs_reaped(teardown->application->world->store, teardown->application->pass, run,
 		clock_wall_s(), error);
-	if (r >= 0)
-		tell(run, arena, RESULT_REAPED, NULL);
-	return r;
+	if (r < 0)
+		return r;
+	run->failures = NULL;
+	tell(run, arena, RESULT_REAPED, NULL);
+	return APPLY_DONE;
 }
 
 static int stop_begun(
@@ -145,20 +190,21 @@ static int stop_begun(
 	int64_t now_s;
 	int r = teardown_stop(teardown);
 
+	count_done(teardown, run);
 	if (ended_early(teardown))
 		return end_early(teardown, run, arena, "stopped", error);
 	now_s = clock_wall_s();
 	if (r >= 0)
 		r = marker_stopped(teardown, now_s);
-	if (r < 0) {
-		tell(run, arena, RESULT_FAILED, teardown->error.text);
-		return note_history(teardown, "failed", run, teardown->error.text, error);
-	}
+	if (r < 0)
+		return end_unfinished(teardown, run, arena, error);
 	r = runs_stopped(teardown->application->world->store, teardown->application->pass, run,
 		now_s, error);
-	if (r >= 0)
-		tell(run, arena, RESULT_KEPT, NULL);
-	return r;
+	if (r < 0)
+		return r;
+	run->failures = NULL;
+	tell(run, arena, RESULT_KEPT, NULL);
+	return APPLY_DONE;
 }
 
 static bool run_has_proven(const struct run *run, const struct resource *resource)
@@ -170,6 +216,15 @@ static bool run_has_proven(const struct run *run, const struct resource *resourc
 	return false;
 }
 
+/* What was set aside under this very claim, by this pass or one before. */
+static bool set_aside_by_claim(
+	const struct teardown *teardown, const struct run *planned, const struct resource *resource)
+{
+	return resource->proof == PROOF_TRASH && planned->facts.claim == CLAIM_BEGUN_REAP &&
+	       planned->row && planned->row->generation == resource->generation &&
+	       teardown->run->row && teardown->run->row->generation == resource->generation;
+}
+
 /*
  * MUST 9. A tree that only its place proves is left alone; anything else that is new is a reason to
  * come back: it may be alive in the tree. The text says what it is; NULL: nothing.
@@ -179,7 +234,8 @@ static const char *leave_unplanned(struct teardown *teardown, const struct run *
 	for (size_t i = 0; i < teardown->run->resource_count; i++) {
 		struct resource *resource = &teardown->run->resources[i];
 
-		if (!resource_proven(resource) || run_has_proven(planned, resource))
+		if (!resource_proven(resource) || run_has_proven(planned, resource) ||
+			set_aside_by_claim(teardown, planned, resource))
 			continue;
 		if (resource->proof != PROOF_ADOPTED)
 			return arena_printf(&teardown->seen.arena, "it has a new %s, %s",
@@ -283,8 +339,8 @@ int apply_run(const struct application *application, struct run *run, struct are
 	if (r < 0)
 		return r;
 	r = apply_claimed(&teardown, run, arena, error);
-	run->bytes_freed = teardown.bytes_freed;
-	run->salvaged = arena_dup(arena, teardown.salvaged);
+	if (teardown.salvaged)
+		run->salvaged = arena_dup(arena, teardown.salvaged);
 	inventory_done(&teardown.seen);
 	return r;
 }

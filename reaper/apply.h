@@ -26,13 +26,19 @@
 struct application {
 	const struct world *world;
 	const char *pass;
-	int64_t deadline_ms; /* of the whole pass, boot clock */
+	int64_t deadline_ms; /* of this run, boot clock */
 };
 
+enum applied { APPLY_DONE, APPLY_INTERRUPTED };
+
 /*
- * Applies the decision of one due run: sets its result, error and bytes_freed, and its decision
- * when that changed. Errors of one run never end a pass: 0, or -errno when the database failed,
- * after which nothing more may be begun.
+ * Applies the decision of one due run: sets its result and error, adds to what this pass has done to
+ * it, and sets its decision when that changed. Errors of one run never end a pass: an applied, or
+ * -errno when the database failed, after which nothing more may be begun.
+ *
+ * APPLY_INTERRUPTED: its time ran out. The claim stays begun. The result is RESULT_PARTIAL, or
+ * RESULT_FAILED when nothing at all was done; the history does not know of it yet, since it may be
+ * applied again, with its row loaded anew.
  */
 int apply_run(const struct application *application, struct run *run, struct arena *arena,
 	struct error *error);

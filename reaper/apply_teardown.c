@@ -138,6 +138,7 @@ static int act_on(struct teardown *teardown, enum act act, const struct resource
 		break;
 	}
 	teardown->bytes_freed += effort.deleted.bytes_freed;
+	teardown->entries_deleted += effort.deleted.entries;
 	return r;
 }
 
@@ -157,6 +158,7 @@ static int act_on_each(struct teardown *teardown, const struct step *step)
 			continue;
 		r = act_on(teardown, step->act, resource);
 		teardown->acted |= r != 0;
+		teardown->steps_done += r > 0 && step->act != ACT_SALVAGE;
 		teardown->uncovered |= r > 0 && step->kind == KIND_MOUNT;
 		if (r < 0 && result == 0)
 			result = r;
@@ -298,6 +300,8 @@ static int do_steps(struct teardown *teardown, size_t count)
 		if (must_end(teardown))
 			return result;
 		r = do_step(teardown, &steps[i]);
+		teardown->ran_out |=
+			r == -ETIME && deadline_left_ms(teardown->application->deadline_ms) == 0;
 		if (r < 0 && result == 0)
 			result = r;
 		teardown->stopped = r < 0 && signals_stop_wanted();

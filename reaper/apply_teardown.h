@@ -10,7 +10,7 @@ struct teardown {
 	const struct application *application;
 	struct inventory seen; /* the second look, of this run only */
 	struct run *run;       /* within it */
-	int64_t bytes_freed;
+	int64_t bytes_freed, entries_deleted, steps_done;
 	struct error error;   /* the first of a step */
 	const char *unsaved;  /* why the tree stays; NULL: it may go */
 	const char *salvaged; /* where its unsaved work is now; NULL: there was none */
@@ -19,6 +19,7 @@ struct teardown {
 	bool stopped;         /* this pass is asked to stop */
 	bool acted;           /* a step has changed something, or may have */
 	bool uncovered;       /* a mount went, and what it covered was not seen before */
+	bool ran_out;         /* a step was broken off because the run's time was over */
 };
 
 /*

@@ -317,7 +317,8 @@ struct run {
 	struct decision decision;
 	enum result result;
 	const char *error; /* NULL: none */
-	int64_t bytes_freed;
+	/* By this pass, in all its rounds. */
+	int64_t bytes_freed, entries_deleted, steps_done;
 };
 
 /* Something that was asked for facts, and whether it answered. */

@@ -1,4 +1,5 @@
 #include "pass.h"
+#include "pass_hold.h"
 
 #include "backend/worktree_salvage_end.h"
 #include "backend/worktree_salvaged.h"
@@ -167,42 +168,12 @@ int pass_open(const struct session *session, const char *pass, const struct inve
 	return r;
 }
 
-/* Between two runs: a hold that somebody began meanwhile holds for the rest. */
-static int look_for_hold(
+int pass_look_for_hold(
 	const struct session *session, struct inventory *inventory, struct error *error)
 {
 	if (inventory->hold)
 		return 0;
 	return hold_get(session->store, clock_wall_s(), &inventory->arena, &inventory->hold, error);
-}
-
-int pass_apply(const struct session *session, const char *pass, int64_t deadline_ms,
-	const struct plan *plan, struct inventory *inventory, struct error *error)
-{
-	const struct application application = {
-		.world = &session->world,
-		.pass = pass,
-		.deadline_ms = deadline_ms,
-	};
-
-	for (size_t i = 0; i < plan->count; i++) {
-		int r = look_for_hold(session, inventory, error);
-
-		if (r < 0)
-			return r;
-		if (inventory->hold) {
-			plan_hold(plan->due[i]);
-			continue;
-		}
-		if (signals_stop_wanted() || deadline_left_ms(deadline_ms) == 0) {
-			plan_defer(plan->due[i]);
-			continue;
-		}
-		r = apply_run(&application, plan->due[i], &inventory->arena, error);
-		if (r < 0)
-			return r;
-	}
-	return 0;
 }
 
 /* Salvages that are due, while they are ended. */
@@ -286,7 +257,7 @@ int pass_end_salvages(const struct session *session, struct inventory *inventory
 {
 	struct salvages_end end = { session, inventory, failed, context, error };
 	int64_t before_s = inventory->now_s - session->settings.policy.salvage_keep_s + 1;
-	int r = look_for_hold(session, inventory, error);
+	int r = pass_look_for_hold(session, inventory, error);
 
 	if (r < 0 || inventory->hold)
 		return r;

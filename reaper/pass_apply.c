@@ -1,0 +1,191 @@
+/*
+ * Who gets how much of a pass's time. One run may be a tree of ten million files, or hang in each of
+ * its steps: it must neither keep the others waiting, nor go without the time that they leave.
+ */
+#include "base/clock.h"
+#include "base/text.h"
+#include "os/signals.h"
+#include "pass.h"
+#include "pass_hold.h"
+#include "state/failures.h"
+#include "state/history.h"
+#include "state/runs.h"
+
+enum {
+	SHARE_LEAST_MS = 5 * 1000,
+	/* What did nothing at all in this time hangs, and gets no more of what is left. */
+	HANGS_MS = 30 * 1000
+};
+
+struct rounds {
+	const struct session *session;
+	const char *pass;
+	int64_t deadline_ms;
+	struct inventory *inventory;
+	struct run **runs; /* that have not had their last turn */
+	size_t count;
+	size_t turns; /* taken in this round */
+};
+
+static void rounds_done(struct rounds *rounds)
+{
+	free(rounds->runs);
+}
+
+static bool had_trouble(const struct run *run)
+{
+	return run->facts.failed_count || run->facts.unfinished;
+}
+
+/* In the order of work, but those with trouble last. */
+static void rounds_fill(struct rounds *rounds, const struct plan *plan)
+{
+	rounds->runs = mem_grow(NULL, plan->count, sizeof(*rounds->runs));
+	for (int trouble = 0; trouble < 2; trouble++)
+		for (size_t i = 0; i < plan->count; i++)
+			if (had_trouble(plan->due[i]) == (trouble != 0))
+				rounds->runs[rounds->count++] = plan->due[i];
+}
+
+/* `waiting`: how many have not had their turn in this round, with this one. */
+static int64_t share_ms(const struct rounds *rounds, size_t waiting)
+{
+	int64_t left_ms = deadline_left_ms(rounds->deadline_ms);
+	int64_t share_ms = left_ms / (int64_t)waiting;
+
+	if (share_ms < SHARE_LEAST_MS)
+		share_ms = SHARE_LEAST_MS;
+	return share_ms < left_ms ? share_ms : left_ms;
+}
+
+static int note_failure(struct rounds *rounds, struct run *run, struct error *error)
+{
+	struct arena *arena = &rounds->inventory->arena;
+	struct failures *failures = arena_new(arena, sizeof(*failures));
+	int r = failures_add(rounds->session->store, run->id, clock_wall_s(),
+		run->error ? run->error : "", arena, failures, error);
+
+	if (r >= 0)
+		run->failures = failures;
+	return r;
+}
+
+/* Its row as the last turn left it; the claim on it must still be this pass's. 1, 0, -errno. */
+static int load_again(struct rounds *rounds, struct run *run, struct error *error)
+{
+	int r;
+
+	run->row = NULL;
+	r = runs_load(rounds->session->store, rounds->inventory, run->id, error);
+	if (r < 0)
+		return r;
+	run->facts.claim = run->row ? run->row->claim : CLAIM_NONE;
+	return run->row && run->row->claim_begun_s &&
+	       text_equal(run->row->claim_pass, rounds->pass);
+}
+
+/* It gets no more time in this pass: what is said of it is now what its history says. */
+static int end_turns(struct rounds *rounds, struct run *run, struct error *error)
+{
+	bool failed = run->result == RESULT_FAILED;
+	const struct history_entry entry = {
+		.at_s = clock_wall_s(),
+		.pass = rounds->pass,
+		.run = run->id,
+		.generation = run->row ? run->row->generation : 0,
+		.action = failed ? "failed" : "partial",
+		.reason = reason_name(run->decision.reason),
+		.detail = run->error,
+		.bytes = run->bytes_freed,
+	};
+	int r = history_add(rounds->session->store, &entry, error);
+
+	return r < 0 || !failed ? r : note_failure(rounds, run, error);
+}
+
+/* 1: it wants another turn, 0: it does not, -errno. */
+static int apply_in(struct rounds *rounds, struct run *run, int64_t time_ms, struct error *error)
+{
+	const struct application application = {
+		.world = &rounds->session->world,
+		.pass = rounds->pass,
+		.deadline_ms = deadline_in_ms(time_ms),
+	};
+	int64_t steps = run->steps_done, entries = run->entries_deleted;
+	int r = apply_run(&application, run, &rounds->inventory->arena, error);
+
+	rounds->turns++;
+	if (r == APPLY_DONE && run->result == RESULT_FAILED)
+		return note_failure(rounds, run, error);
+	if (r != APPLY_INTERRUPTED)
+		return r;
+	/* At once: the pass may be killed for this very run. */
+	r = failures_note_unfinished(rounds->session->store, run->id, clock_wall_s(), error);
+	if (r < 0)
+		return r;
+	run->facts.unfinished = true;
+	if (time_ms >= HANGS_MS && run->steps_done == steps && run->entries_deleted == entries)
+		return end_turns(rounds, run, error);
+	return 1;
+}
+
+/* The same, for one that may have had turns before. */
+static int take_turn(struct rounds *rounds, struct run *run, size_t waiting, struct error *error)
+{
+	struct inventory *inventory = rounds->inventory;
+	bool begun = run->result != RESULT_NONE;
+	int r = pass_look_for_hold(rounds->session, inventory, error);
+	bool over = signals_stop_wanted() || deadline_left_ms(rounds->deadline_ms) == 0;
+
+	if (r < 0)
+		return r;
+	if (begun && (inventory->hold || over))
+		return 1;
+	if (inventory->hold)
+		plan_hold(run);
+	else if (over)
+		plan_defer(run);
+	if (inventory->hold || over)
+		return 0;
+	r = begun ? load_again(rounds, run, error) : 1;
+	if (r == 0)
+		return end_turns(rounds, run, error);
+	return r < 0 ? r : apply_in(rounds, run, share_ms(rounds, waiting), error);
+}
+
+static int go_round(struct rounds *rounds, struct error *error)
+{
+	size_t waiting = rounds->count;
+
+	rounds->count = rounds->turns = 0;
+	for (size_t i = 0; i < waiting; i++) {
+		struct run *run = rounds->runs[i];
+		int r = take_turn(rounds, run, waiting - i, error);
+
+		if (r < 0)
+			return r;
+		if (r > 0)
+			rounds->runs[rounds->count++] = run;
+	}
+	return 0;
+}
+
+int pass_apply(const struct session *session, const char *pass, int64_t deadline_ms,
+	const struct plan *plan, struct inventory *inventory, struct error *error)
+{
+	struct rounds rounds CLEANUP(rounds_done) = {
+		.session = session,
+		.pass = pass,
+		.deadline_ms = deadline_ms,
+		.inventory = inventory,
+	};
+	int r;
+
+	rounds_fill(&rounds, plan);
+	do
+		r = go_round(&rounds, error);
+	while (r >= 0 && rounds.count > 0 && rounds.turns > 0);
+	for (size_t i = 0; r >= 0 && i < rounds.count; i++)
+		r = end_turns(&rounds, rounds.runs[i], error);
+	return r < 0 ? r : 0;
+}
