@@ -19,17 +19,14 @@
 #include "base/pathname.h"
 #include "base/text.h"
 #include "effects.h"
-#include "os/mount_view.h"
 #include "os/mounts.h"
 #include "os/trash.h"
-#include "worktree_branch.h"
+#include "worktree_ask.h"
 #include "worktree_census.h"
 #include "worktree_discover.h"
-#include "worktree_git.h"
 #include "worktree_identify.h"
 #include "worktree_salvage.h"
 #include "worktree_sight.h"
-#include "worktree_work.h"
 
 #include <errno.h>
 
@@ -44,8 +41,6 @@ struct worktree_state {
 	const struct settings *settings;
 	struct arena arena;
 	struct branch_memory *branches;
-	struct worktree_gits gits;
-	struct mount_view mounts;
 	struct worktree_census census;
 };
 
@@ -55,7 +50,6 @@ static int worktree_open(const struct settings *settings, void **ret_state, stru
 
 	(void)error;
 	state->settings = settings;
-	state->mounts = MOUNT_VIEW_NONE;
 	state->census.settings = settings;
 	*ret_state = state;
 	return 0;
@@ -68,8 +62,6 @@ static void worktree_close(void *context)
 	if (!state)
 		return;
 	arena_done(&state->arena);
-	worktree_gits_done(&state->gits);
-	mount_view_done(&state->mounts);
 	worktree_census_done(&state->census);
 	free(state);
 }
@@ -114,13 +106,24 @@ static void worktree_discover_all(void *context, struct inventory *inventory, co
 	worktree_discover(state->settings, inventory, only);
 }
 
+/*
+ * What is asked of one repository gets a part of a pass's time, so that it cannot take all of it from
+ * the others.
+ */
+static int64_t ask_deadline_ms(const struct settings *settings)
+{
+	enum { PART = 4, LIMIT_MS = 30 * 1000 };
+	int64_t part_ms = settings->limits.time_budget_ms / PART;
+
+	return deadline_in_ms(part_ms > 0 && part_ms < LIMIT_MS ? part_ms : LIMIT_MS);
+}
+
 static struct branch_ask branch_question(
 	struct worktree_state *state, const struct resource *resource)
 {
 	const struct branch_memory *memory = memory_of(state, resource->run, resource->locator);
 
 	return (struct branch_ask){
-		.gits = &state->gits,
 		.repo = resource->repo,
 		.name = resource->locator,
 		.run = resource->run,
@@ -163,7 +166,7 @@ static void branch_probe(
 	struct branch_ask ask = branch_question(state, resource);
 	struct branch_view view;
 
-	worktree_branch_look(&ask, arena, &view);
+	worktree_ask_branch(&ask, ask_deadline_ms(state->settings), arena, &view);
 	resource->alive = TRI_NO;
 	switch (view.answer) {
 	case BRANCH_ABSENT:
@@ -210,15 +213,6 @@ static void worktree_probe(void *context, struct resource *resource, struct aren
 		(void)remember(state, resource);
 }
 
-/* One tree gets a part of a pass's time, so that it cannot take all of it from the others. */
-static int64_t judge_deadline_ms(const struct settings *settings)
-{
-	enum { PART = 4, UNLIMITED_MS = 60 * 1000 };
-	int64_t budget_ms = settings->limits.time_budget_ms;
-
-	return deadline_in_ms(budget_ms > 0 ? budget_ms / PART : UNLIMITED_MS);
-}
-
 static void judge(struct worktree_state *state, const struct sight *sight,
 	const struct resource *resource, struct arena *arena,
 	struct worktree_judgement *ret_judgement)
@@ -234,13 +228,11 @@ static void judge(struct worktree_state *state, const struct sight *sight,
 		.base = resource->base,
 		.rule = state->settings->policy.branch,
 		.settings = state->settings,
-		.gits = &state->gits,
-		.mounts = &state->mounts,
 		.census = &state->census,
-		.deadline_ms = judge_deadline_ms(state->settings),
+		.deadline_ms = ask_deadline_ms(state->settings),
 	};
 
-	worktree_work_judge(&place, arena, ret_judgement);
+	worktree_ask_work(&place, arena, ret_judgement);
 	if (resource->branch)
 		memcpy(remember(state, resource)->proved, ret_judgement->branch_tip, COMMIT_TEXT);
 }
@@ -294,6 +286,17 @@ static int removal_allowed(struct worktree_state *state, const struct sight *sig
 	return mounts_refuse(resource->locator, error);
 }
 
+static int branch_remove(
+	struct worktree_state *state, const struct resource *resource, struct error *error)
+{
+	struct branch_ask ask = branch_question(state, resource);
+	struct arena arena CLEANUP(arena_done) = { 0 };
+	struct branch_view seen;
+
+	worktree_ask_branch(&ask, ask_deadline_ms(state->settings), &arena, &seen);
+	return worktree_branch_remove(&ask, &seen, error);
+}
+
 static int worktree_remove(
 	void *context, const struct resource *resource, struct effort *effort, struct error *error)
 {
@@ -302,11 +305,8 @@ static int worktree_remove(
 	struct sight sight CLEANUP(sight_done) = { .root_dir = -EBADF, .tree = -EBADF };
 	int moved = 0, r;
 
-	if (resource->kind == KIND_BRANCH) {
-		struct branch_ask ask = branch_question(state, resource);
-
-		return worktree_branch_remove(&ask, error);
-	}
+	if (resource->kind == KIND_BRANCH)
+		return branch_remove(state, resource, error);
 	look(state, resource, &arena, &sight);
 	r = removal_allowed(state, &sight, resource, &arena, error);
 	if (r == 0 && sight.present == TRI_YES)
@@ -338,7 +338,6 @@ static int worktree_salvage_work(void *context, const struct resource *resource,
 	if (sight.present == TRI_UNKNOWN)
 		return refuse(resource, EIO, sight.note ? sight.note : "it is unseen", error);
 	judge(state, &sight, resource, arena, &judgement);
-	worktree_gits_done(&state->gits);
 	return worktree_salvage(
 		&sight, &judgement, resource, state->settings, effort, arena, ret_salvage, error);
 }

@@ -195,6 +195,9 @@ static struct branch_view branch_look(struct branch *branch)
 		return view(BRANCH_STAYS, other);
 	seen = branch_policy(branch);
 	seen.held = held;
+	if (seen.answer == BRANCH_GOES)
+		(void)git_oid_tostr(
+			seen.commit, sizeof(seen.commit), git_reference_target(branch->ref));
 	return seen;
 }
 
@@ -206,29 +209,29 @@ void worktree_branch_look(
 	*ret_view = branch_look(&branch);
 }
 
-int worktree_branch_remove(const struct branch_ask *ask, struct error *error)
+int worktree_branch_remove(
+	const struct branch_ask *ask, const struct branch_view *seen, struct error *error)
 {
-	struct arena arena CLEANUP(arena_done) = { 0 };
-	struct branch branch CLEANUP(branch_done) = { .ask = ask, .arena = &arena };
-	struct branch_view seen = branch_look(&branch);
 	char *name CLEANUP(mem_done) = text_escape(ask->name);
-	char commit[GIT_OID_HEXSZ + 1];
+	char *ref CLEANUP(mem_done) = mem_printf("refs/heads/%s", ask->name);
+	char *common CLEANUP(mem_done) = NULL;
 	struct error unsaid = { 0 };
 	int r;
 
-	switch (seen.answer) {
+	switch (seen->answer) {
 	case BRANCH_ABSENT:
 	case BRANCH_STAYS:
 		return 0;
 	case BRANCH_UNSEEN:
-		return error_say(error, EIO, "delete branch %s: %s", name, seen.why);
+		return error_say(error, EIO, "delete branch %s: %s", name, seen->why);
 	case BRANCH_GOES:
 		break;
 	}
-	if (seen.held)
+	if (seen->held)
 		return error_say(error, EBUSY, "delete branch %s: it is still checked out in %s",
-			name, seen.held);
-	git_oid_tostr(commit, sizeof(commit), git_reference_target(branch.ref));
-	r = worktree_ref_delete(branch.common, git_reference_name(branch.ref), commit, &unsaid);
+			name, seen->held);
+	r = worktree_repo_resolve(ask->repo, &common, &unsaid);
+	if (r == 0)
+		r = worktree_ref_delete(common, ref, seen->commit, &unsaid);
 	return r < 0 ? error_say(error, -r, "delete branch %s: %s", name, unsaid.text) : r;
 }

@@ -15,7 +15,7 @@ enum branch_answer {
 };
 
 struct branch_ask {
-	struct worktree_gits *gits; /* repositories held open */
+	struct worktree_gits *gits; /* repositories held open, while the library is asked */
 	const char *repo;           /* a working tree or git directory; NULL: unknown */
 	const char *name;           /* short */
 	const char *run;
@@ -28,18 +28,20 @@ struct branch_view {
 	enum branch_answer answer;
 	const char *why;
 	const char *held; /* the run's own worktree that still uses it; NULL: none */
+	char commit[41];  /* where it stands, 40 hex digits; "" unless it goes */
 };
 
-/* Strings are in the arena. */
+/* Strings are in the arena. Asks the library: a pass does so by worktree_ask_branch(). */
 void worktree_branch_look(
 	const struct branch_ask *ask, struct arena *arena, struct branch_view *ret_view);
 
 /*
- * Deletes the branch with its reflog when it goes: looks once more, and deletes it only while it
+ * Deletes the branch with its reflog when what was just seen says that it goes, and only while it
  * stands where it stood then (the library compares under the ref's lock). 1 deleted, 0 absent or it
  * stays, -EBUSY its own worktree is still there, -ESTALE it moved, -errno.
  */
-int worktree_branch_remove(const struct branch_ask *ask, struct error *error);
+int worktree_branch_remove(
+	const struct branch_ask *ask, const struct branch_view *seen, struct error *error);
 
 /*
  * Whether a git directory of the repository, but the record `except` (a path), has the branch checked

@@ -223,6 +223,11 @@ static void census_take(struct worktree_census *census)
 		look_at_repository(census, census->repos.items[census->looked++]);
 }
 
+void worktree_census_look(struct worktree_census *census)
+{
+	census_take(census);
+}
+
 static bool lies_in(const char *path, const char *tree)
 {
 	return text_equal(path, tree) || pathname_below(path, tree);

@@ -27,6 +27,8 @@ struct worktree_census {
 
 /* Tells of a repository (a common git directory) that a run has on record. */
 void worktree_census_tell(struct worktree_census *census, const char *common);
+/* Gathers it now, unless it is good still. */
+void worktree_census_look(struct worktree_census *census);
 /* The next question looks anew. */
 void worktree_census_expire(struct worktree_census *census);
 void worktree_census_done(struct worktree_census *census);

@@ -96,11 +96,31 @@ static void tell_commit(
 	salvage->bytes = committed->bytes;
 }
 
+static int stands_work(void *context, void *result, struct error *error)
+{
+	(void)result;
+	return salvage_archive_stands(context, error);
+}
+
+static int archive_stands(struct salvage_ask *ask, struct error *error)
+{
+	const struct errand errand = {
+		.work = stands_work,
+		.context = ask,
+		.what = "see what an archive would lose",
+		.keep = &ask->sight->tree,
+		.keep_count = ask->sight->tree >= 0,
+		.deadline_ms = ask->deadline_ms,
+	};
+
+	return errand_run(&errand, error);
+}
+
 /* An archive in place of a commit that cannot be made, when it loses nothing. */
 static int stand_in(struct salvage_ask *ask, const struct error *why, struct arena *arena,
 	struct salvage *salvage, struct error *error)
 {
-	int r = salvage_archive_stands(ask, error);
+	int r = archive_stands(ask, error);
 
 	if (r == -ENOTSUP)
 		error_prefix(error, "%s", why->text);

@@ -1,0 +1,129 @@
+#include "worktree_ask.h"
+
+#include "base/text.h"
+#include "os/errand.h"
+#include "os/mount_view.h"
+#include "worktree_census.h"
+
+#include <errno.h>
+#include <fcntl.h>
+
+enum { WORDS_MAX = 1024 };
+
+/* What is handed back, flat. "" for NULL. */
+struct judged {
+	struct worktree_judgement judgement; /* its note is in `note` */
+	char note[WORDS_MAX];
+};
+
+struct viewed {
+	struct branch_view view; /* its strings are in the fields below */
+	char why[WORDS_MAX], held[WORDS_MAX];
+};
+
+static void words_put(char words[WORDS_MAX], const char *text)
+{
+	(void)snprintf(words, WORDS_MAX, "%s", text ? text : "");
+}
+
+static const char *words_take(struct arena *arena, const char *words)
+{
+	return *words ? arena_dup(arena, words) : NULL;
+}
+
+/*
+ * What a repository makes the library take in memory is for it to lose: when there is no more, the
+ * kernel ends this process and not the pass (proc_pid_oom_score_adj(5)).
+ */
+static void give_way(void)
+{
+	int fd CLEANUP(fd_done) = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
+
+	if (fd >= 0)
+		(void)!write(fd, "1000", 4);
+}
+
+/* The view of mounts is a new one: the descriptors of the old are closed in here. */
+static int judge_work(void *context, void *result, struct error *error)
+{
+	struct worktree_gits gits CLEANUP(worktree_gits_done) = { 0 };
+	struct mount_view mounts CLEANUP(mount_view_done) = MOUNT_VIEW_NONE;
+	struct worktree_place place = *(const struct worktree_place *)context;
+	struct arena arena CLEANUP(arena_done) = { 0 };
+	struct judged *judged = result;
+
+	(void)error;
+	give_way();
+	place.gits = &gits;
+	place.mounts = &mounts;
+	worktree_work_judge(&place, &arena, &judged->judgement);
+	words_put(judged->note, judged->judgement.note);
+	return 0;
+}
+
+void worktree_ask_work(const struct worktree_place *place, struct arena *arena,
+	struct worktree_judgement *ret_judgement)
+{
+	struct worktree_place asked = *place;
+	struct judged judged = { 0 };
+	struct error error = { 0 };
+	const struct errand errand = {
+		.work = judge_work,
+		.context = &asked,
+		.what = "look for unsaved work",
+		.keep = &place->tree,
+		.keep_count = place->tree >= 0,
+		.result = &judged,
+		.result_size = sizeof(judged),
+		.deadline_ms = place->deadline_ms,
+	};
+	int r;
+
+	if (place->census)
+		worktree_census_look(place->census);
+	r = errand_run(&errand, &error);
+	*ret_judgement =
+		r < 0 ? (struct worktree_judgement){ .work = WORK_UNKNOWN } : judged.judgement;
+	ret_judgement->note = r < 0 ? arena_dup(arena, error.text) : words_take(arena, judged.note);
+}
+
+static int look_at_branch(void *context, void *result, struct error *error)
+{
+	struct worktree_gits gits CLEANUP(worktree_gits_done) = { 0 };
+	struct branch_ask ask = *(const struct branch_ask *)context;
+	struct arena arena CLEANUP(arena_done) = { 0 };
+	struct viewed *viewed = result;
+
+	(void)error;
+	give_way();
+	ask.gits = &gits;
+	worktree_branch_look(&ask, &arena, &viewed->view);
+	words_put(viewed->why, viewed->view.why);
+	words_put(viewed->held, viewed->view.held);
+	return 0;
+}
+
+void worktree_ask_branch(const struct branch_ask *ask, int64_t deadline_ms, struct arena *arena,
+	struct branch_view *ret_view)
+{
+	struct branch_ask asked = *ask;
+	struct viewed viewed = { 0 };
+	struct error error = { 0 };
+	const struct errand errand = {
+		.work = look_at_branch,
+		.context = &asked,
+		.what = "look at its branch",
+		.result = &viewed,
+		.result_size = sizeof(viewed),
+		.deadline_ms = deadline_ms,
+	};
+
+	if (errand_run(&errand, &error) < 0) {
+		*ret_view = (struct branch_view){ .answer = BRANCH_UNSEEN,
+			.why = arena_dup(arena, error.text) };
+		return;
+	}
+	*ret_view = viewed.view;
+	ret_view->why = words_take(arena, viewed.why);
+	ret_view->held = words_take(arena, viewed.held);
+}

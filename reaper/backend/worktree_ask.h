@@ -1,0 +1,21 @@
+/*
+ * Questions that the library answers, asked in an errand (os/errand.h): a repository may be hung,
+ * endless or cut under our feet, and a library that is shown one may crash. Then the answer is
+ * unknown, with a note that says so, and the pass goes on. Nothing of the library is open in the pass
+ * itself.
+ */
+#pragma once
+
+#include "worktree_branch.h"
+#include "worktree_work.h"
+
+/*
+ * As worktree_work_judge(), of a place that need have neither `gits` nor `mounts`, and a deadline.
+ * Its census is brought up to date first, so that it is gathered once and not once for each tree.
+ */
+void worktree_ask_work(const struct worktree_place *place, struct arena *arena,
+	struct worktree_judgement *ret_judgement);
+
+/* As worktree_branch_look(), without `gits`, until the deadline (boot clock). */
+void worktree_ask_branch(const struct branch_ask *ask, int64_t deadline_ms, struct arena *arena,
+	struct branch_view *ret_view);

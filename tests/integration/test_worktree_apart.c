@@ -1,0 +1,123 @@
+/* The library is asked in a process of its own: one that hangs or dies is an unknown answer. */
+#include "fuse.h"
+#include "git_fixture.h"
+#include "workdir.h"
+
+#include "backend/backend.h"
+#include "base/clock.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/mount.h>
+#include <sys/wait.h>
+
+enum { LONG_MS = 60 * 1000, A_QUARTER_IS_A_SECOND_MS = 4000 };
+
+/* From here on whoever lists the branches of the repository gets no answer. */
+static struct fuse hang_refs(struct git_fixture *fixture)
+{
+	char *refs CLEANUP(mem_done) = mem_printf("%s/refs/heads", fixture->repo);
+
+	git_fixture_sh(fixture, "git -C repo pack-refs --all && mkdir -p '%s'", refs);
+	return fuse_mount(refs);
+}
+
+static void let_go(struct git_fixture *fixture, struct fuse *fuse)
+{
+	char *refs CLEANUP(mem_done) = mem_printf("%s/refs/heads", fixture->repo);
+
+	fuse_kill(fuse);
+	assert_return_code(umount2(refs, MNT_DETACH), errno);
+}
+
+static void a_repository_that_hangs_is_unknown_at_its_deadline(void **state)
+{
+	struct git_fixture *fixture = *state;
+	struct resource r1 = git_fixture_r1(fixture);
+	struct fuse fuse = hang_refs(fixture);
+	const char *note = NULL;
+	int64_t start_ms = clock_boot_ms();
+	enum work work;
+
+	fixture->settings.limits.time_budget_ms = A_QUARTER_IS_A_SECOND_MS;
+	work = worktree_backend.work(fixture->state, &r1, &fixture->arena, &note);
+	let_go(fixture, &fuse);
+	assert_in_range(clock_boot_ms() - start_ms, 900, LONG_MS);
+	assert_int_equal(work, WORK_UNKNOWN);
+	assert_non_null(note);
+	assert_non_null(strstr(note, "look for unsaved work: not done in time"));
+	work = worktree_backend.work(fixture->state, &r1, &fixture->arena, &note);
+	assert_int_equal(work, WORK_CLEAN);
+}
+
+static void and_so_is_its_branch(void **state)
+{
+	struct git_fixture *fixture = *state;
+	struct resource branch = {
+		.kind = KIND_BRANCH, .run = "r1", .locator = "sbx/r1", .repo = fixture->repo
+	};
+	struct fuse fuse = hang_refs(fixture);
+
+	fixture->settings.limits.time_budget_ms = A_QUARTER_IS_A_SECOND_MS;
+	worktree_backend.probe(fixture->state, &branch, &fixture->arena);
+	let_go(fixture, &fuse);
+	assert_int_equal(branch.present, TRI_UNKNOWN);
+	assert_non_null(strstr(branch.note, "look at its branch: not done in time"));
+	worktree_backend.probe(fixture->state, &branch, &fixture->arena);
+	assert_int_equal(branch.present, TRI_YES);
+}
+
+/* Kills the child of the parent that is not us, as soon as there is one. */
+static void kill_sibling(pid_t parent)
+{
+	char *path CLEANUP(mem_done) = mem_printf("/proc/%d/task/%d/children", parent, parent);
+	int sibling = 0;
+
+	for (int64_t end_ms = deadline_in_ms(LONG_MS); deadline_left_ms(end_ms) && !sibling;) {
+		FILE *file = fopen(path, "re");
+		int pid;
+
+		while (file && fscanf(file, "%d", &pid) == 1)
+			sibling = pid != getpid() ? pid : sibling;
+		if (file)
+			(void)fclose(file);
+		(void)poll(NULL, 0, 10);
+	}
+	_exit(sibling && kill(sibling, SIGKILL) == 0 ? 0 : 1);
+}
+
+/* A pack that is cut under its mapping, a fault of the library, no memory left: a signal ends it. */
+static void one_that_ends_the_library_by_a_signal_is_unknown_with_its_name(void **state)
+{
+	struct git_fixture *fixture = *state;
+	struct resource r1 = git_fixture_r1(fixture);
+	struct fuse fuse = hang_refs(fixture);
+	pid_t us = getpid(), killer = fork();
+	const char *note = NULL;
+	enum work work;
+	int status = -1;
+
+	if (killer == 0)
+		kill_sibling(us);
+	work = worktree_backend.work(fixture->state, &r1, &fixture->arena, &note);
+	let_go(fixture, &fuse);
+	assert_int_equal(waitpid(killer, &status, 0), killer);
+	assert_int_equal(status, 0);
+	assert_int_equal(work, WORK_UNKNOWN);
+	assert_non_null(strstr(note, "look for unsaved work: its process"));
+	assert_non_null(strstr(note, "was ended by signal 9 (SIGKILL)"));
+}
+
+#define case_of(f) cmocka_unit_test_setup_teardown(f, git_fixture_make, git_fixture_drop)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		case_of(a_repository_that_hangs_is_unknown_at_its_deadline),
+		case_of(and_so_is_its_branch),
+		case_of(one_that_ends_the_library_by_a_signal_is_unknown_with_its_name),
+	};
+
+	return cmocka_run_group_tests(tests, workdir_own_mounts, NULL);
+}
