@@ -3,6 +3,7 @@
 #include "apply_marker.h"
 #include "backend/effects.h"
 #include "base/clock.h"
+#include "base/text.h"
 #include "facts.h"
 #include "inventory.h"
 #include "os/signals.h"
@@ -142,6 +143,15 @@ static int act_on(struct teardown *teardown, enum act act, const struct resource
 	return r;
 }
 
+/* Whatever the error is about, it says of which thing of the run; the first one only is kept. */
+static void name_resource(struct teardown *teardown, const struct resource *resource)
+{
+	char *shown CLEANUP(mem_done) = text_escape(resource->locator);
+
+	if (!strstr(teardown->error.text, shown))
+		error_prefix(&teardown->error, "%s %.200s", kind_name(resource->kind), shown);
+}
+
 /* Acts on every resource of the step's kind; the first error is kept and the rest goes on. */
 static int act_on_each(struct teardown *teardown, const struct step *step)
 {
@@ -149,6 +159,7 @@ static int act_on_each(struct teardown *teardown, const struct step *step)
 
 	for (size_t i = 0; i < teardown->run->resource_count; i++) {
 		struct resource *resource = &teardown->run->resources[i];
+		bool first;
 		int r;
 
 		if (resource->kind != step->kind || !resource_proven(resource)) /* MUST 7 */
@@ -156,7 +167,10 @@ static int act_on_each(struct teardown *teardown, const struct step *step)
 		if (teardown->unsaved && step->act != ACT_SALVAGE &&
 			resource_of_tree(teardown->run, resource))
 			continue;
+		first = !teardown->error.code;
 		r = act_on(teardown, step->act, resource);
+		if (r < 0 && first)
+			name_resource(teardown, resource);
 		teardown->acted |= r != 0;
 		teardown->steps_done += r > 0 && step->act != ACT_SALVAGE;
 		teardown->uncovered |= r > 0 && step->kind == KIND_MOUNT;

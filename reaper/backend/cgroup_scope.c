@@ -191,6 +191,23 @@ void scope_probe(struct cgroup_state *state, struct resource *resource, struct a
 		resource->note = arena_dup(arena, error.text);
 }
 
+/* Systemd says only that it did not stop; who it is stands in its cgroup. */
+static int unit_stays(const struct cgroup_state *state, const char *unit,
+	const struct bus_unit *found, int code, const char *why, struct error *error)
+{
+	char *path CLEANUP(mem_done) = unit_group(unit, found);
+	struct text who CLEANUP(text_done) = { 0 };
+	int group CLEANUP(fd_done) = -EBADF;
+	bool populated = false;
+
+	if (state->cgroupfs)
+		group = cgroupfs_open_group(state->cgroupfs, path, NULL);
+	if (group >= 0 && cgroupfs_populated(group, &populated, NULL) == 0 && populated)
+		cgroupfs_name_members(group, &who);
+	return error_say(error, code, "%s%s%s", why, populated ? "; still in it: " : "",
+		populated ? who.data : "");
+}
+
 static int unit_stop(const struct cgroup_state *state, struct bus *bus,
 	const struct resource *resource, int64_t deadline_ms, struct error *error)
 {
@@ -208,8 +225,11 @@ static int unit_stop(const struct cgroup_state *state, struct bus *bus,
 	if (r < 0)
 		return r;
 	/* Addressed by the invocation that was looked at, whatever has the name by now. */
-	return bus_unit_stop(bus, resource->locator,
-		*found.invocation_id ? found.invocation_id : NULL, deadline_ms, error);
+	r = bus_unit_stop(bus, resource->locator, *found.invocation_id ? found.invocation_id : NULL,
+		deadline_ms, &refused);
+	if (r < 0 && refused.code)
+		return unit_stays(state, resource->locator, &found, -r, refused.text, error);
+	return r;
 }
 
 /* Either half of the job; a unit that is stopped is removed by systemd itself. */

@@ -138,10 +138,13 @@ static int stays(struct removal *removal, const struct mount *mount, int r, cons
 	char *shown CLEANUP(mem_done) = text_escape(mount->point);
 	char *type CLEANUP(mem_done) = text_escape(mount->type);
 
-	if (r == -EBUSY && !removal->error->code)
-		(void)mount_holder(mount,
+	if (r == -EBUSY && !removal->error->code &&
+		!mount_holder(mount,
 			deadline_sooner(removal->effort->deadline_ms, deadline_in_ms(HOLDER_MS)),
-			holder);
+			holder))
+		(void)snprintf(holder, sizeof(holder), "%s",
+			"no process that holds it can be seen; the kernel may (a loop device or "
+			"swap on a file in it, an NFS export)");
 	return error_say(removal->error, -r, "%.40s is mounted at %.200s: %.100s%s%s", type, shown,
 		why, *holder ? ": " : "", holder);
 }

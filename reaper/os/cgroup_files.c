@@ -73,7 +73,7 @@ int cgroup_event_wait(int events, const char *key, int value, int64_t deadline_m
 }
 
 /* Reads a whole file of the group. */
-static int cgroup_read(int group, const char *name, struct text *text)
+int cgroup_read(int group, const char *name, struct text *text)
 {
 	int file CLEANUP(fd_done) = cgroup_file(group, name, O_RDONLY);
 	char chunk[4096];
@@ -178,25 +178,4 @@ int cgroup_each(int group, int (*each)(void *context, int group), void *context)
 			r = cgroupfs_children(child, pending_add, &pending, NULL);
 	}
 	return r;
-}
-
-static int name_one_of(void *context, int group)
-{
-	char who[PROC_TEXT];
-	pid_t *pids CLEANUP(mem_done) = NULL;
-	size_t count;
-
-	if (cgroup_members(group, &pids, &count) < 0 || count == 0)
-		return 0;
-	if (pids[0] == 0) /* how a process outside of our pid namespace is shown */
-		text_add(context, "a process of another pid namespace");
-	else
-		text_add(context, proc_describe(who, pids[0]));
-	return 1;
-}
-
-void cgroup_name_member(int group, struct text *text)
-{
-	if (cgroup_each(group, name_one_of, text) != 1)
-		text_add(text, "a process that cannot be named");
 }

@@ -24,6 +24,9 @@ int cgroup_event(int events, const char *key);
 /* Waits until the key has the value. 0, -ETIME, -errno. */
 int cgroup_event_wait(int events, const char *key, int value, int64_t deadline_ms);
 
+/* Adds what the file says, within bounds. 0 or -errno. */
+int cgroup_read(int group, const char *name, struct text *text);
+
 /*
  * The members of this very group, without those below: processes, or in a threaded group (where
  * cgroup.procs cannot be read) threads. In ascending order; the caller owns *ret_pids. 0 or -errno.
@@ -32,6 +35,3 @@ int cgroup_members(int group, pid_t **ret_pids, size_t *ret_count);
 
 /* Calls back for the group and every one below it, parents first, until an answer is not 0. */
 int cgroup_each(int group, int (*each)(void *context, int group), void *context);
-
-/* Names one member of the group or below: "pid 12 (sleep) in state D". The text is added. */
-void cgroup_name_member(int group, struct text *text);

@@ -149,8 +149,8 @@ static int group_still_populated(int group, struct error *error)
 {
 	struct text who CLEANUP(text_done) = { 0 };
 
-	cgroup_name_member(group, &who);
-	return error_say(error, ETIME, "%s was killed and has not ended in time", who.data);
+	cgroupfs_name_members(group, &who);
+	return error_say(error, ETIME, "killed, and not ended in time: %s", who.data);
 }
 
 int cgroupfs_kill(int group, int64_t deadline_ms, struct error *error)

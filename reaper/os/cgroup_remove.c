@@ -33,8 +33,8 @@ static int group_busy(int group, struct error *error)
 {
 	struct text who CLEANUP(text_done) = { 0 };
 
-	cgroup_name_member(group, &who);
-	return error_say(error, EBUSY, "%s is still in it", who.data);
+	cgroupfs_name_members(group, &who);
+	return error_say(error, EBUSY, "still in it: %s", who.data);
 }
 
 static int descent_try_child(void *context, const char *name)

@@ -6,6 +6,7 @@
 #pragma once
 
 #include "base/error.h"
+#include "base/text.h"
 #include "model.h"
 
 struct cgroupfs;
@@ -41,7 +42,7 @@ int cgroupfs_own(char **ret_path, struct error *error);
  * members are killed one by one through pidfds: so with a threaded group (EOPNOTSUPP), whose
  * processes are killed whole, since its domain, where cgroup.kill would work, is not the run's.
  * 1 killed, 0 was empty or gone, -ETIME when something is still in it at the deadline: the error
- * names a pid, its command and state. -EPERM, killing nothing, when we are in it ourselves.
+ * names pids, their commands and states. -EPERM, killing nothing, when we are in it ourselves.
  */
 int cgroupfs_kill(int group, int64_t deadline_ms, struct error *error);
 
@@ -52,3 +53,9 @@ int cgroupfs_kill(int group, int64_t deadline_ms, struct error *error);
  * under the name after it was proved is removed too, if it is empty.
  */
 int cgroupfs_remove(int parent, const char *name, int64_t deadline_ms, struct error *error);
+
+/*
+ * Names who is in the group or below, a few of them: "pid 12 (sleep) in state D, … and 3 more", and
+ * says when they are frozen, or their group a threaded one. The text is added.
+ */
+void cgroupfs_name_members(int group, struct text *text);

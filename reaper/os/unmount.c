@@ -182,6 +182,7 @@ static int run(
 	const struct errand errand = {
 		.work = work,
 		.context = &copy,
+		.what = work == ask_work ? "ask its server" : "unmount it",
 		.keep = &unmount->tree,
 		.keep_count = 1,
 		.deadline_ms = deadline_ms,

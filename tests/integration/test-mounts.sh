@@ -41,9 +41,11 @@ goes() { [ ! -e "$(tree "$1")" ] && [ "$(mounts_of "$1")" = 0 ]; }
 
 world_new '[policy]
 unsaved = keep'
+loop=
 # Nothing may be left mounted when the world is removed: rm would wait for a server that sleeps.
 world_leave() {
 	exec 7>&-
+	[ -z "$loop" ] || losetup -d "$loop"
 	awk -v at="$world/" 'index($5, at) == 1 { print $5 }' /proc/self/mountinfo | tac |
 		sed 's/\\/\\\\/g' | xargs -r -n 1 printf '%b\0' | xargs -0 -r -n 1 umount -l 2>/dev/null || true
 	world_remove
@@ -103,6 +105,16 @@ kill -KILL "$holder"
 wait "$holder" 2>/dev/null || true
 check "once nobody uses it, the run goes" same 'reap resumed reaped' "$(of_run busy)"
 check "and what is behind it stays" whole
+
+ended looped
+mount -t tmpfs scratch "$(tree looped)/scratch/m"
+truncate -s 1M "$(tree looped)/scratch/m/disk.img"
+loop=$(losetup --find --show "$(tree looped)/scratch/m/disk.img")
+check "a mount that only the kernel uses stays" same 'reap finished_failed failed' "$(of_run looped)"
+check "which is said" says "scratch/m.*the kernel may \(a loop device" "$(error_of looped)"
+losetup -d "$loop"
+loop=
+check "and goes after that" same 'reap resumed reaped' "$(of_run looped)"
 
 # ------------------------------------------------------------------------------------ unsaved work
 
@@ -186,7 +198,7 @@ check "the tree stays" test -e "$(tree apart)/src/main.c"
 umount "$(tree apart)/scratch/m"
 # shellcheck disable=SC2016 # for the shell within
 check "one that only we have is ours to unmount" exits 0 in_own_namespace \
-	bash -c 'mount --bind "$1" "$2" && "$3" --config "$4" </dev/null' - "$outside" \
+	bash -c 'mount --bind "$1" "$2" && "$3" --run apart --early --config "$4" </dev/null' - "$outside" \
 	"$(tree apart)/scratch/m" "$SBX_REAP" "$world/reap.ini"
 check "and the run goes" goes apart
 check "what is behind it stays" whole

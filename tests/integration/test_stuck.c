@@ -334,6 +334,8 @@ static void every_report_says_how_often_since_when_and_why(void **state)
 			told(world, "stuck", "due"));
 		assert_non_null(strstr(
 			json_string_value(json_object_get(told_failures, "error")), ".sbx-trash"));
+		assert_non_null(strstr(json_string_value(json_object_get(told_failures, "error")),
+			"/bad/stuck: "));
 	}
 	assert_int_equal(ended(verb_start(world, "--max 9")), EXIT_ATTENTION);
 	assert_non_null(strstr(said(world), "stuck: failed 2 times in a row since "));

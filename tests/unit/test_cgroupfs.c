@@ -363,6 +363,40 @@ static void an_unkillable_process_is_named_at_the_deadline(void **state)
 	assert_non_null(strstr(error.text, expected));
 }
 
+static void who_is_left_is_named_with_what_holds_them(void **state)
+{
+	struct world *world = *state;
+	struct error error = { 0 };
+	char first[64], number[16];
+	pid_t inside;
+
+	group_make("a/b");
+	inside = world_child(world, "a/b");
+	(void)snprintf(
+		first, sizeof(first), "still in it: pid %d (test_cgroupfs) in state S", inside);
+	assert_int_equal(remove_group("a", &error), -EBUSY);
+	assert_non_null(strstr(error.text, first));
+	assert_null(strstr(error.text, "frozen"));
+	for (int i = 0; i < 5; i++)
+		(void)world_child(world, i % 2 ? "a" : "a/b");
+	group_write("a/b", "cgroup.freeze", "1");
+	error = (struct error){ 0 };
+	assert_int_equal(remove_group("a", &error), -EBUSY);
+	assert_non_null(strstr(error.text, " and 2 more (frozen)"));
+	assert_int_equal(kill_group("a", PATIENCE_MS, NULL), 1);
+
+	group_make("t");
+	inside = world_child(world, "");
+	group_write("t", "cgroup.type", "threaded");
+	(void)snprintf(number, sizeof(number), "%d", inside);
+	group_write("t", "cgroup.threads", number);
+	error = (struct error){ 0 };
+	assert_int_equal(remove_group("t", &error), -EBUSY);
+	assert_non_null(strstr(error.text, number));
+	assert_non_null(strstr(error.text, "(a threaded group)"));
+	assert_int_equal(kill_group("t", PATIENCE_MS, NULL), 1);
+}
+
 static void groups_are_removed_bottom_up(void **state)
 {
 	(void)state;
@@ -468,6 +502,7 @@ int main(void)
 		IN_WORLD(two_hundred_processes_die_together),
 		IN_WORLD(we_never_kill_the_group_we_are_in),
 		IN_WORLD(an_unkillable_process_is_named_at_the_deadline),
+		IN_WORLD(who_is_left_is_named_with_what_holds_them),
 		IN_WORLD(groups_are_removed_bottom_up),
 		IN_WORLD(depth_and_breadth_do_not_matter),
 		IN_WORLD(a_populated_group_stays_whole_and_says_who_is_in_it),
