@@ -21,8 +21,7 @@ static const struct verb verbs[] = {
 		.summary = "every workspace with its verdict; read only",
 		.details =
 			"A run that fails again and again is `backoff`; below the table stands "
-			"since "
-			"when,\nhow often, why, and when it is tried again.\n"
+			"since\nwhen, how often, why, and when it is tried again.\n"
 			"Exits 0, 1 when a person is needed, 69 when a source could not be read.",
 		.options = BIT(JSON) | BIT(SIZE) | BIT(NOW),
 		.act = cmd_list,

@@ -186,10 +186,11 @@ static void a_failure_is_noted_until_the_run_is_heard_of_again(void **state)
 	assert_int_equal(salvages_note_failure(store, "r9", NOW, "full", NULL), 0);
 }
 
-/* Takes the tables of the second version away again, as a database of the first is. */
+/* Takes the tables of later versions away again, as a database of the first is. */
 static void back_to_the_first_version(struct store *store)
 {
 	static const char sql[] =
+		"DROP TABLE failure; DROP TABLE unfinished; DROP TABLE lock_held;"
 		"DROP TABLE salvage; DROP TABLE hold; DROP TABLE brake;"
 		"ALTER TABLE run DROP COLUMN salvage_failed_s;"
 		"ALTER TABLE run DROP COLUMN salvage_failed; PRAGMA user_version = 1";
