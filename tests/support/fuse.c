@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/fuse.h>
+#include <poll.h>
 #include <signal.h>
 #include <sys/mount.h>
 #include <sys/prctl.h>
@@ -79,23 +80,58 @@ static void serve_one(int fd, const char *request)
 	}
 }
 
-static void serve(int fd)
+static void serve(int fd, int taken)
 {
 	static char request[REQUEST_MAX] __attribute__((aligned(8)));
 
+	(void)taken;
 	while (read(fd, request, sizeof(request)) > 0 || errno == EINTR || errno == ENOENT)
 		serve_one(fd, request);
 }
 
-void fuse_serve(struct fuse *fuse)
+static void start_server(struct fuse *fuse, void (*server)(int fd, int taken), int taken)
 {
 	fuse->server = fork();
 	assert_return_code(fuse->server, errno);
 	if (fuse->server > 0)
 		return;
 	(void)prctl(PR_SET_PDEATHSIG, SIGKILL);
-	serve(fuse->fd);
+	server(fuse->fd, taken);
 	_exit(0);
+}
+
+void fuse_serve(struct fuse *fuse)
+{
+	start_server(fuse, serve, -EBADF);
+}
+
+/* Only the first one, FUSE_INIT, is answered. */
+static void swallow(int fd, int taken)
+{
+	static char request[REQUEST_MAX] __attribute__((aligned(8)));
+
+	if (read(fd, request, sizeof(request)) > 0)
+		serve_one(fd, request);
+	while (read(fd, request, sizeof(request)) > 0 || errno == EINTR || errno == ENOENT)
+		(void)!write(taken, "", 1);
+}
+
+void fuse_swallow(struct fuse *fuse)
+{
+	int taken[2];
+
+	assert_return_code(pipe2(taken, O_CLOEXEC | O_NONBLOCK), errno);
+	start_server(fuse, swallow, taken[1]);
+	(void)close(taken[1]);
+	fuse->taken = taken[0];
+}
+
+void fuse_await(const struct fuse *fuse)
+{
+	struct pollfd taken = { .fd = fuse->taken, .events = POLLIN };
+
+	assert_int_equal(poll(&taken, 1, -1), 1);
+	assert_true(taken.revents & POLLIN);
 }
 
 void fuse_kill(struct fuse *fuse)
@@ -106,5 +142,7 @@ void fuse_kill(struct fuse *fuse)
 	}
 	if (fuse->fd >= 0)
 		(void)close(fuse->fd);
+	if (fuse->taken > 0)
+		(void)close(fuse->taken);
 	*fuse = (struct fuse){ .fd = -EBADF };
 }
