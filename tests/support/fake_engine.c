@@ -114,6 +114,7 @@ static void copy(char *to, const char *text)
 const char *fake_engine_add(struct fake_engine *engine, const struct fake_thing *thing)
 {
 	struct fake_engine_state *state = engine->state;
+	char id[FAKE_NAME_SIZE], made_up[FAKE_NAME_SIZE];
 	struct fake_slot *slot;
 
 	fake_state_lock(state);
@@ -121,12 +122,10 @@ const char *fake_engine_add(struct fake_engine *engine, const struct fake_thing 
 	*slot = (struct fake_slot){
 		.kind = thing->kind, .running = thing->running, .created_s = thing->created_s
 	};
-	make_id(state->made++, slot->id);
-	copy(slot->name, thing->name);
-	if (!thing->name)
-		(void)snprintf(slot->name, FAKE_NAME_SIZE, "made-%.12s", slot->id);
-	if (thing->kind == KIND_VOLUME)
-		copy(slot->id, slot->name);
+	make_id(state->made++, id);
+	(void)snprintf(made_up, sizeof(made_up), "made-%.12s", id);
+	copy(slot->name, thing->name ? thing->name : made_up);
+	copy(slot->id, thing->kind == KIND_VOLUME ? thing->name ? thing->name : made_up : id);
 	copy(slot->run, thing->run);
 	copy(slot->image_run, thing->image_run);
 	slot->used = true;
