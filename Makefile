@@ -1,8 +1,10 @@
-# all check lint format install uninstall clean; MODE=dev (default) or release; out of tree in build/.
+# all check check-long soak lint format install uninstall clean; MODE=dev (default) or release; out of tree in build/.
 #
 #   make                  the program with sanitizers, build/dev/sbx-reap
 #   make MODE=release     optimised and hardened, build/release/sbx-reap
 #   make check            every unit and integration test of this MODE
+#   make check-long       the same, where there is a longer form of it: hours
+#   make soak SOAK_DAYS=7 so many days of a fleet in hours; build/soak has the picture
 #   make install          release build into DESTDIR and prefix (uninstall takes it away again)
 
 MODE ?= dev
@@ -56,7 +58,7 @@ else ifeq ($(V),0)
 say = @echo "  $(1) $(2)";
 endif
 
-.PHONY: all tests fuzzers build-fuzzers check lint format install uninstall clean
+.PHONY: all tests fuzzers build-fuzzers check check-long soak lint format install uninstall clean
 .SECONDARY:
 
 all: $(PROGRAM)
@@ -116,6 +118,13 @@ $(BUILD)/compile_commands.json: Makefile $(C_FILES)
 
 check: tests
 	scripts/run-tests $(BUILD)
+
+check-long: tests
+	SBX_LONG=1 scripts/run-tests $(BUILD)
+
+soak:
+	$(MAKE) MODE=release BUILD=build/release build/release/tests/integration/test_soak
+	scripts/soak
 
 lint: ; scripts/lint
 

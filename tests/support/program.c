@@ -47,6 +47,9 @@ static _Noreturn void program_child(const struct program *program, char *words)
 		_exit(EXIT_USAGE);
 	}
 	code = options.verb->act(&options);
+	options_done(&options);
+	if (program->after)
+		program->after();
 	(void)fflush(stdout);
 	_exit((int)code);
 }

@@ -15,6 +15,7 @@ struct program {
 	const char *output;    /* a file that gets stdout and stderr, anew each time */
 	unsigned limit_s;      /* after so long a verb is killed: -SIGALRM; 0: never */
 	void (*prepare)(void); /* in the child before the verb; NULL: nothing */
+	void (*after)(void);   /* in the child behind the verb; NULL: nothing */
 };
 
 /* Starts `sbx-reap WORDS`: no quotes, words are what blanks separate. */
