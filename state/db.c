@@ -1,5 +1,7 @@
 #include "db.h"
 #include "base/text.h"
+#include "os/processes.h"
+#include "os/record_lock.h"
 
 #include <errno.h>
 
@@ -58,10 +60,27 @@ static int system_code(int system, int otherwise)
 	}
 }
 
+enum { HOLDER_TEXT = 320 };
+
+/* Who it is that does not let go, to wait for or to stop: ": pid 12 (sqlite3)". Returns buffer. */
+static const char *holder_describe(const struct store *store, char buffer[HOLDER_TEXT])
+{
+	pid_t pid = record_lock_holder(store->path);
+	char comm[HOLDER_TEXT - 32];
+
+	buffer[0] = 0;
+	if (pid > 0) {
+		process_comm(pid, comm, sizeof(comm));
+		(void)snprintf(buffer, HOLDER_TEXT, ": pid %d (%s)", pid, comm);
+	}
+	return buffer;
+}
+
 int db_fail(struct store *store, int code, const char *doing, struct error *error)
 {
 	const struct conversion *found = conversion_find(code);
 	int system = store->db ? sqlite3_system_errno(store->db) : 0, primary = code & 0xff;
+	char holder[HOLDER_TEXT];
 
 	if (primary == SQLITE_NOMEM)
 		abort();
@@ -69,8 +88,9 @@ int db_fail(struct store *store, int code, const char *doing, struct error *erro
 		return error_say(error, system_code(system, found->errno_code),
 			"database '%s': %s: %s: %s", store->path, doing, found->text,
 			strerror(system));
-	return error_say(error, found ? found->errno_code : EIO, "database '%s': %s: %s",
-		store->path, doing, found ? found->text : sqlite3_errstr(code));
+	return error_say(error, found ? found->errno_code : EIO, "database '%s': %s: %s%s",
+		store->path, doing, found ? found->text : sqlite3_errmsg(store->db),
+		primary == SQLITE_BUSY ? holder_describe(store, holder) : "");
 }
 
 int db_exec(struct store *store, const char *sql, const char *doing, struct error *error)

@@ -598,12 +598,15 @@ static void a_lock_for_longer_than_the_time_out_is_busy(void **state)
 	struct workdir *workdir = *state;
 	struct holder holder = { .sql = "BEGIN EXCLUSIVE" };
 	struct error error = { 0 };
+	char *who CLEANUP(mem_done) = NULL;
 	pid_t pid;
 
 	make(workdir);
 	pid = start_holder(workdir, &holder);
+	who = mem_printf("longer than 5 s: pid %d (test_store)", pid);
 	assert_int_equal(open_close(workdir, STORE_READ, &error), -EBUSY);
 	assert_non_null(strstr(error.text, "locked by another process"));
+	assert_non_null(strstr(error.text, who));
 	kill_holder(pid);
 	assert_int_equal(open_close(workdir, STORE_READ, NULL), 0);
 }
