@@ -12,6 +12,7 @@
 #include "os/bus.h"
 #include "os/cgroupfs.h"
 #include "os/confine.h"
+#include "os/lock.h"
 #include "os/mount_view.h"
 #include "os/processes.h"
 #include "rebuild.h"
@@ -24,6 +25,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <sys/stat.h>
 
 enum level { LEVEL_OK, LEVEL_WARN, LEVEL_BAD };
 
@@ -103,6 +105,14 @@ static void check_roots(struct check *check)
 			"none is configured: only containers and cgroups are looked at");
 }
 
+/* Who owns it, or is root, is who runs the passes; anyone else may be here to read. */
+static bool is_ours(const char *path)
+{
+	struct stat stat;
+
+	return geteuid() == 0 || (lstat(path, &stat) == 0 && stat.st_uid == geteuid());
+}
+
 /* SQLite needs the directory too: its journal is made there. */
 static void check_writable(struct check *check)
 {
@@ -114,8 +124,11 @@ static void check_writable(struct check *check)
 		if (faccessat(AT_FDCWD, paths[i], W_OK, AT_EACCESS) != 0 && errno != ENOENT) {
 			char *detail CLEANUP(mem_done) = mem_printf(
 				"%s is not writable for us: %s", paths[i], strerror(errno));
+			enum level level = is_ours(paths[i]) ? LEVEL_BAD : LEVEL_WARN;
 
-			check_say(check, LEVEL_WARN, "database", detail);
+			check_say(check, level, "database", detail);
+			if (level == LEVEL_BAD)
+				check->code = exit_code_worse(check->code, EXIT_STATE);
 		}
 }
 
@@ -141,6 +154,18 @@ static void check_database(struct check *check)
 	}
 	check_say_error(check, LEVEL_BAD, "database", &error);
 	check->code = exit_code_worse(check->code, r == -EBUSY ? EXIT_ATTENTION : EXIT_STATE);
+}
+
+/* Of no use to who may only read; and taking it would turn a pass away. */
+static void check_lock(struct check *check)
+{
+	char *path CLEANUP(mem_done) = mem_printf("%s.lock", check->books.settings.database);
+	struct error error = { 0 };
+
+	if (!is_ours(check->books.settings.database) || lock_check(path, &error) >= 0)
+		return;
+	check_say_error(check, LEVEL_BAD, "lock", &error);
+	check->code = exit_code_worse(check->code, EXIT_STATE);
 }
 
 static void check_hold(struct check *check)
@@ -413,6 +438,7 @@ enum exit_code cmd_check(const struct options *options)
 		check.code = rebuild(&check.books);
 	check_roots(&check);
 	check_database(&check);
+	check_lock(&check);
 	check_hold(&check);
 	check_files_of(&check, "marker", ".sbx", check_marker);
 	check_files_of(&check, "pin", ".keep", check_pin);

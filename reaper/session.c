@@ -19,6 +19,8 @@ int session_open(struct session *ret_session, const char *config, enum store_acc
 		*error = (struct error){ 0 };
 	else if (r < 0)
 		return r == -EBUSY ? r : -EUCLEAN;
+	if (session->store && store_verify_books(session->store, error) < 0)
+		return error->code == EBUSY ? -EBUSY : -EUCLEAN;
 	return world_open(&session->world, &session->settings, session->store, error);
 }
 

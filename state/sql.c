@@ -28,6 +28,11 @@ const struct sql_statement sql_statements[SQL_COUNT] = {
 	[SQL_IDENTITY_NEW] = { "give it an identity",
 		"INSERT INTO meta (id, identity) VALUES (1, lower(hex(randomblob(16))))" },
 	[SQL_QUICK_CHECK] = { "check it", "SELECT quick_check FROM pragma_quick_check(1)" },
+	[SQL_CHECK_TABLE] = { "check it", "SELECT integrity_check FROM pragma_integrity_check(?)" },
+	[SQL_CHECK_ENDS] = { "check it",
+		"SELECT (SELECT max(id) FROM history), (SELECT max(id) FROM pass),"
+		" (SELECT max(at_s) FROM history), (SELECT min(at_s) FROM history),"
+		" (SELECT max(run) FROM history), (SELECT max(pass) FROM pass)" },
 	[SQL_FOREIGN_KEY_CHECK] = { "check it",
 		"SELECT \"table\", rowid FROM pragma_foreign_key_check LIMIT 1" },
 

@@ -43,5 +43,13 @@ void store_close(struct store *store); /* and puts room by again, if it was not 
  */
 bool store_give_room(struct store *store);
 
-/* quick_check and foreign_key_check of the whole file. 0 or -EUCLEAN with the first finding. */
+/*
+ * Checks all that decides what a pass does, row by row and each index with its table, and of history
+ * and passes, which may be large, only where the next row goes. For who is about to act on it: what is
+ * read by an index that lacks a row is no error to SQLite. 0 or -EUCLEAN with the first finding.
+ */
+int store_verify_books(struct store *store, struct error *error);
+
+/* The same, quick_check and foreign_key_check of the whole file, and whether every table is there. 0 or
+ * -errno (-EUCLEAN: damaged) with the first finding. */
 int store_verify(struct store *store, struct error *error);

@@ -30,28 +30,51 @@ static int lock_make(const char *path)
 	return dir < 0 ? -errno : file_make(dir, pathname_last(path), O_RDWR, 0600);
 }
 
-static int lock_open(const char *path, struct error *error)
+static int lock_open_there(const char *path)
 {
-	int flags = O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC;
-	int fd CLEANUP(fd_done) = open(path, flags);
-	struct stat stat;
-	int code = fd < 0 ? errno : 0;
+	int fd = open(path, O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
 
-	if (code == ENOENT) {
-		fd = lock_make(path);
-		code = fd < 0 ? -fd : 0;
-	}
-	if (code == EEXIST) { /* another was faster; nobody ever removes it */
-		fd = open(path, flags);
-		code = fd < 0 ? errno : 0;
-	}
-	if (fd < 0)
-		return error_set(error, code, "open the lock file '%s'", path);
+	return fd < 0 ? -errno : fd;
+}
+
+static int lock_fail(int code, const char *path, struct error *error)
+{
+	return error_set(error, code, "open the lock file '%s'", path);
+}
+
+static int lock_check_open(int fd, const char *path, struct error *error)
+{
+	struct stat stat;
+
 	if (fstat(fd, &stat) < 0)
 		return error_set(error, errno, "look at the lock file '%s'", path);
 	if (!S_ISREG(stat.st_mode))
 		return error_say(error, EINVAL, "the lock file '%s' is not a regular file", path);
-	return TAKE_FD(fd);
+	return 0;
+}
+
+int lock_check(const char *path, struct error *error)
+{
+	int fd CLEANUP(fd_done) = lock_open_there(path);
+
+	if (fd < 0)
+		return fd == -ENOENT ? 0 : lock_fail(-fd, path, error);
+	return lock_check_open(fd, path, error);
+}
+
+static int lock_open(const char *path, struct error *error)
+{
+	int fd CLEANUP(fd_done) = lock_open_there(path);
+	int r;
+
+	if (fd == -ENOENT)
+		fd = lock_make(path);
+	if (fd == -EEXIST) /* another was faster; nobody ever removes it */
+		fd = lock_open_there(path);
+	if (fd < 0)
+		return lock_fail(-fd, path, error);
+	r = lock_check_open(fd, path, error);
+	return r < 0 ? r : TAKE_FD(fd);
 }
 
 /* False when it has not written yet, or it cannot be read. */

@@ -23,3 +23,6 @@ enum { LOCK_HOLDER = 400 };
  * by its start), or has not written.
  */
 bool lock_describe_holder(const char *path, char ret_text[LOCK_HOLDER]);
+
+/* Whether lock_take could use what is there, without taking it. 0, also when it is missing; -errno. */
+int lock_check(const char *path, struct error *error);
