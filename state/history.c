@@ -92,26 +92,34 @@ int history_each(struct store *store, const char *run, int64_t since_s,
 	return 0;
 }
 
-static int trim(struct store *store, enum sql sql, int64_t before_s, struct error *error)
+/*
+ * A piece is one transaction: what it takes of the disk for its journal, and the time for which nobody
+ * else can write, are bounded, also when there is much at once (the time to keep was made shorter, or
+ * nothing has been trimmed for long). A pass takes so many pieces, and the next goes on.
+ */
+enum { TRIM_ROWS = 200, TRIM_PIECES = 100 };
+
+static int trim_piece(struct store *store, enum sql sql, int64_t before_s, struct error *error)
 {
 	struct query query CLEANUP(query_done) = query_new(store, sql);
 
 	query_int(&query, before_s);
+	query_int(&query, TRIM_ROWS);
 	return query_run(&query, error);
+}
+
+static int trim(struct store *store, enum sql sql, int64_t before_s, struct error *error)
+{
+	int r = TRIM_ROWS;
+
+	for (int i = 0; i < TRIM_PIECES && r == TRIM_ROWS; i++)
+		r = trim_piece(store, sql, before_s, error);
+	return r < 0 ? r : 0;
 }
 
 int history_trim(struct store *store, int64_t before_s, struct error *error)
 {
-	struct transaction transaction CLEANUP(transaction_done) = { 0 };
-	int r = transaction_write(&transaction, store, error);
+	int r = trim(store, SQL_HISTORY_TRIM, before_s, error);
 
-	if (r < 0)
-		return r;
-	r = trim(store, SQL_HISTORY_TRIM, before_s, error);
-	if (r < 0)
-		return r;
-	r = trim(store, SQL_PASS_TRIM, before_s, error);
-	if (r < 0)
-		return r;
-	return transaction_commit(&transaction, error);
+	return r < 0 ? r : trim(store, SQL_PASS_TRIM, before_s, error);
 }

@@ -28,5 +28,8 @@ int history_each(struct store *store, const char *run, int64_t since_s,
 	void (*each)(void *context, const struct history_entry *entry), void *context,
 	struct error *error);
 
-/* Drops what is older than before_s, except the last tombstone of a run that has pins. 0. */
+/*
+ * Drops what is older than before_s, except the last tombstone of a run that has pins, and passes
+ * before the last. In small transactions, and of very much only a part: the next call goes on. 0.
+ */
 int history_trim(struct store *store, int64_t before_s, struct error *error);

@@ -141,6 +141,8 @@ static const struct migration {
 		"  since_s INTEGER NOT NULL,"
 		"  count INTEGER NOT NULL CHECK (count > 0)"
 		") STRICT;" },
+
+	{ 4, "CREATE INDEX pass_moment ON pass (wall_s);" },
 };
 
 static int schema_newest(void)

@@ -189,9 +189,10 @@ const struct sql_statement sql_statements[SQL_COUNT] = {
 		"SELECT " HISTORY_COLUMNS " FROM history WHERE (at_s, id) > (?, ?) AND run = ?"
 		" ORDER BY at_s, id LIMIT ?" },
 	[SQL_HISTORY_TRIM] = { "trim history",
-		"DELETE FROM history WHERE at_s < ? AND id NOT IN (SELECT max(id) FROM history"
+		"DELETE FROM history WHERE id IN (SELECT id FROM history"
+		" WHERE at_s < ?1 AND id NOT IN (SELECT max(id) FROM history"
 		" WHERE action IN ('reaped', 'forgotten') AND run IN (SELECT run FROM pin)"
-		" GROUP BY run)" },
+		" GROUP BY run) ORDER BY at_s, id LIMIT ?2)" },
 
 	[SQL_PASS_LAST] = { "read the last pass",
 		"SELECT wall_s, boot_ms, awake_ms, boot_id, resumed_s FROM pass"
@@ -202,6 +203,7 @@ const struct sql_statement sql_statements[SQL_COUNT] = {
 	[SQL_PASS_END] = { "note the end of a pass",
 		"UPDATE pass SET ended_s = ?, runs = ?, reaped = ?, partial = ?, failed = ?,"
 		" stopped = ?, bytes_freed = ?, exit_code = ?, blind = ? WHERE pass = ?" },
-	[SQL_PASS_TRIM] = { "trim passes",
-		"DELETE FROM pass WHERE wall_s < ? AND id < (SELECT max(id) FROM pass)" },
+	[SQL_PASS_TRIM] = { "trim passes", "DELETE FROM pass WHERE id IN (SELECT id FROM pass"
+					   " WHERE wall_s < ?1 AND id < (SELECT max(id) FROM pass) "
+					   "ORDER BY wall_s LIMIT ?2)" },
 };

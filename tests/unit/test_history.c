@@ -2,7 +2,9 @@
 
 #include "state/db.h"
 #include "state/history.h"
+#include "state/passes.h"
 #include "state/pins.h"
+#include "state/run_row.h"
 
 #include "database.h"
 
@@ -106,6 +108,100 @@ static void trimming_spares_the_tombstone_of_a_pinned_run(void **state)
 	assert_non_null(strstr(left, "registered"));
 }
 
+static void fill(struct store *store, int rows, int64_t at_s)
+{
+	char *sql CLEANUP(mem_done) = mem_printf(
+		"WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < %d)"
+		" INSERT INTO history (at_s, pass, run, generation, action, reason, bytes)"
+		" SELECT %lld, 'p' || i, 'r' || (i * 7919 %% 100000), i, 'reaped', 'finished_ok', i"
+		" FROM n",
+		rows, (long long)at_s);
+
+	assert_int_equal(db_exec(store, sql, "fill", NULL), 0);
+}
+
+static int64_t number(struct store *store, const char *sql)
+{
+	sqlite3_stmt *statement;
+	int64_t value;
+
+	assert_int_equal(sqlite3_prepare_v2(store->db, sql, -1, &statement, NULL), SQLITE_OK);
+	assert_int_equal(sqlite3_step(statement), SQLITE_ROW);
+	value = sqlite3_column_int64(statement, 0);
+	(void)sqlite3_finalize(statement);
+	return value;
+}
+
+static int count_commit(void *context)
+{
+	(*(int *)context)++;
+	return 0;
+}
+
+static void much_is_trimmed_in_many_small_transactions_and_by_several_passes(void **state)
+{
+	struct store *store = database(state);
+	int commits = 0;
+
+	fill(store, 25000, NOW - 100);
+	fill(store, 10, NOW);
+	(void)sqlite3_commit_hook(store->db, count_commit, &commits);
+	assert_int_equal(history_trim(store, NOW, NULL), 0);
+	assert_in_range(commits, 100, 110);
+	assert_int_equal(number(store, "SELECT count(*) FROM history"), 5010);
+	assert_int_equal(history_trim(store, NOW, NULL), 0);
+	assert_int_equal(number(store, "SELECT count(*) FROM history"), 10);
+	(void)sqlite3_commit_hook(store->db, NULL, NULL);
+}
+
+static void the_file_does_not_grow_when_old_rows_make_room_for_new_ones(void **state)
+{
+	struct store *store = database(state);
+	int64_t before = 0;
+
+	for (int day = 0; day < 40; day++) {
+		fill(store, 500, NOW + day);
+		assert_int_equal(history_trim(store, NOW + day - 5, NULL), 0);
+		if (day == 15)
+			before = number(store, "PRAGMA page_count");
+	}
+	assert_int_equal(number(store, "SELECT count(*) FROM history"), 6 * 500);
+	assert_in_range(number(store, "PRAGMA page_count"), 1, before + before / 20);
+}
+
+/* Pages, not seconds. */
+static void what_a_pass_writes_and_trims_does_not_cost_by_the_length_of_history(void **state)
+{
+	struct workdir *workdir = *state;
+	struct store *store;
+	struct pass_clocks clocks = { .wall_s = NOW };
+	int64_t generation;
+	int misses, unused;
+
+	fill(database(state), 100000, NOW);
+	assert_int_equal(
+		db_exec(database(state),
+			"WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n"
+			" WHERE i < 20000) INSERT INTO pass (pass, wall_s, boot_ms, awake_ms,"
+			" boot_id, resumed_s) SELECT 'o' || i, 1000000 + i, 0, 0, 'b', 0 FROM n",
+			"fill", NULL),
+		0);
+	store = database_open(workdir, STORE_WRITE);
+	assert_int_equal(store_verify_books(store, NULL), 0);
+	assert_int_equal(pass_begin(store, "now", &clocks, NULL), 0);
+	assert_int_equal(database_register(store, "r1", NULL, 0, NULL), 1);
+	assert_int_equal(run_row_generation(store, "r77", NOW, &generation, NULL), 0);
+	add(store, NOW, "r77", "reaped");
+	assert_int_equal(pass_end(store, "now", NOW, &(struct pass_counts){ .runs = 1 }, NULL), 0);
+	assert_int_equal(history_trim(store, 1000000, NULL), 0);
+	assert_int_equal(
+		sqlite3_db_status(store->db, SQLITE_DBSTATUS_CACHE_MISS, &misses, &unused, 0),
+		SQLITE_OK);
+	assert_in_range(misses, 5, 150);
+	assert_true(number(store, "PRAGMA page_count") > 10L * misses);
+	store_close(store);
+}
+
 /* Whoever reads slowly must not keep a harness from registering. */
 static void write_meanwhile(void *context, const struct history_entry *entry)
 {
@@ -133,6 +229,9 @@ int main(void)
 		TEST(what_was_added_is_read_back),
 		TEST(all_come_in_order_of_time),
 		TEST(trimming_spares_the_tombstone_of_a_pinned_run),
+		TEST(much_is_trimmed_in_many_small_transactions_and_by_several_passes),
+		TEST(the_file_does_not_grow_when_old_rows_make_room_for_new_ones),
+		TEST(what_a_pass_writes_and_trims_does_not_cost_by_the_length_of_history),
 		TEST(a_reader_holds_no_lock_while_it_is_called_back),
 	};
 
