@@ -13,6 +13,11 @@
 
 enum { DB_BUSY_TIMEOUT_MS = 5000 };
 
+/* What to do about one that is damaged; it is never mended or made anew unasked. */
+#define DB_WAY_OUT                                                           \
+	"restore it from a backup, or move it away and make a new one with " \
+	"'sbx-reap check --new-database'"
+
 struct store {
 	sqlite3 *db;
 	char *path;

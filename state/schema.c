@@ -213,7 +213,8 @@ static int schema_version(struct store *store, int *ret_version, struct error *e
 			"%d: a newer sbx-reap has used it",
 			store->path, (long long)header.version, schema_newest());
 	if (header.file_bytes % header.page_bytes)
-		return schema_refuse(store, EUCLEAN, "it is damaged: its end is cut off", error);
+		return schema_refuse(
+			store, EUCLEAN, "it is damaged: its end is cut off; " DB_WAY_OUT, error);
 	*ret_version = (int)header.version;
 	return 0;
 }
