@@ -401,8 +401,8 @@ static void what_is_too_large_for_a_pass_gets_on_in_each_and_delays_nobody(void 
 
 	add(world, "big", "good", BIG, 9); /* due for longest, so it would come first */
 	other = add_other(world);
-	sim->unlink_ms = 100;
-	assert_int_equal(pass(world, "--time-budget 40s"), EXIT_ATTENTION);
+	sim->unlink_ms = 1000;
+	assert_int_equal(pass(world, "--time-budget 400s"), EXIT_ATTENTION);
 	check(world, "big", "partial", "abandoned", 0);
 	assert_non_null(strstr(told(world, "big", "error"), "its time ran out when "));
 	check(world, other, "reaped", "abandoned", 0);
@@ -410,7 +410,7 @@ static void what_is_too_large_for_a_pass_gets_on_in_each_and_delays_nobody(void 
 	/* Its share was half of the time; with what the other one left it is nearly all. */
 	assert_in_range(bytes, (int64_t)300 * FILE_BYTES, (int64_t)420 * FILE_BYTES);
 	other = add_other(world);
-	assert_int_equal(pass(world, "--time-budget 40s"), EXIT_DONE);
+	assert_int_equal(pass(world, "--time-budget 400s"), EXIT_DONE);
 	check(world, other, "reaped", "abandoned", 0);
 	check(world, "big", "reaped", "resumed", 0);
 	assert_int_equal(bytes + freed(world), (BIG + 4) * FILE_BYTES);
@@ -425,15 +425,17 @@ static void what_ran_out_of_time_comes_last_in_the_next_pass(void **state)
 	const char *other;
 
 	add(world, "big", "good", BIG, 9);
-	sim->unlink_ms = 100;
-	assert_int_equal(pass(world, "--time-budget 10s"), EXIT_ATTENTION);
+	sim->unlink_ms = 1000;
+	assert_int_equal(pass(world, "--time-budget 100s"), EXIT_ATTENTION);
 	check(world, "big", "partial", "abandoned", 0);
 	other = add_other(world);
-	assert_int_equal(pass(world, "--time-budget 5s"), EXIT_ATTENTION);
+	assert_int_equal(pass(world, "--time-budget 50s"), EXIT_ATTENTION);
 	check(world, other, "reaped", "abandoned", 0);
 	check(world, "big", "partial", "resumed", 0);
 	other = add_other(world); /* takes all of the time */
-	assert_int_equal(pass(world, "--time-budget 100ms"), EXIT_DONE);
+	sim->unlink_ms = 100 * 1000;
+	assert_int_equal(pass(world, "--time-budget 60s"), EXIT_DONE);
+	check(world, other, "reaped", "abandoned", 0);
 	check(world, "big", "null", "deferred", 0);
 }
 
@@ -444,8 +446,8 @@ static void all_the_time_of_a_pass_is_for_the_one_that_needs_it(void **state)
 	add(world, "big", "good", BIG, 9);
 	for (int i = 0; i < 5; i++)
 		(void)add_other(world);
-	sim->unlink_ms = 100;
-	assert_int_equal(pass(world, "--time-budget 70s"), EXIT_DONE);
+	sim->unlink_ms = 1000;
+	assert_int_equal(pass(world, "--time-budget 700s"), EXIT_DONE);
 	check(world, "big", "reaped", "abandoned", 0);
 	assert_int_equal(freed(world), (BIG + 10) * FILE_BYTES);
 }
@@ -460,9 +462,9 @@ static void what_does_nothing_in_its_time_has_failed(void **state)
 	workdir_fill(world->workdir, "good/stuck/hangs");
 	other = add_other(world);
 	/* Setting it aside is a step; from the next pass on there is nothing but what hangs. */
-	assert_int_equal(pass(world, "--time-budget 1s"), EXIT_ATTENTION);
+	assert_int_equal(pass(world, "--time-budget 5s"), EXIT_ATTENTION);
 	check(world, "stuck", "partial", "abandoned", 0);
-	assert_int_equal(pass(world, "--time-budget 6s"), EXIT_ATTENTION);
+	assert_int_equal(pass(world, "--time-budget 8s"), EXIT_ATTENTION);
 	check(world, other, "reaped", "abandoned", 0);
 	check(world, "stuck", "failed", "resumed", 1);
 	assert_non_null(strstr(told(world, "stuck", "error"), "its time ran out when 0 steps"));
