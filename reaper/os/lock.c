@@ -96,7 +96,7 @@ static bool hint_read(int fd, struct hint *ret_hint)
 static int lock_refuse(int fd, const char *path, struct error *error)
 {
 	char moment[TIMESPAN_TEXT];
-	struct hint hint;
+	struct hint hint = { 0 };
 
 	if (!hint_read(fd, &hint))
 		return error_say(error, EBUSY, "another pass holds the lock '%s'", path);
@@ -192,7 +192,7 @@ bool lock_describe_holder(const char *path, char ret_text[LOCK_HOLDER])
 	int entry CLEANUP(fd_done) = -EBADF;
 	char token[PROCESS_TOKEN] = "";
 	struct proc_stat stat;
-	struct hint hint;
+	struct hint hint = { 0 };
 
 	ret_text[0] = 0;
 	if (fd < 0 || !hint_read(fd, &hint) || !hint.token)
