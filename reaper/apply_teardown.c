@@ -120,6 +120,9 @@ static int act_on(struct teardown *teardown, enum act act, const struct resource
 	struct error *error = &teardown->error;
 	int r = 0;
 
+	if (resource->silent)
+		return error_say(error, EIO, "%s %s: %s", kind_name(resource->kind),
+			resource->locator, resource->silent);
 	switch (act) {
 	case ACT_STOP:
 		r = effects->stop ? effects->stop(state, resource, &effort, error) : 0;

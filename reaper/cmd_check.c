@@ -9,6 +9,7 @@
 #include "books.h"
 #include "config.h"
 #include "notice.h"
+#include "os/answering.h"
 #include "os/bus.h"
 #include "os/cgroupfs.h"
 #include "os/confine.h"
@@ -94,11 +95,14 @@ static void check_roots(struct check *check)
 	for (size_t i = 0; i < settings->path_roots.count; i++)
 		check_say(check, LEVEL_OK, "path_root", settings->path_roots.items[i]);
 	for (size_t i = 0; i < settings->lost_roots.count; i++) {
+		const char *root = settings->lost_roots.items[i];
 		char *detail CLEANUP(mem_done) = mem_printf(
-			"%s cannot be opened: what is there is unseen, so its runs are kept",
-			settings->lost_roots.items[i]);
+			"%s cannot be opened: what is there is unseen, so its runs are kept", root);
+		struct arena arena CLEANUP(arena_done) = { 0 };
 
 		check_say(check, LEVEL_BAD, "root", detail);
+		if (text_list_has(&settings->silent, root))
+			(void)printf("                  %s\n", answering_words(root, &arena));
 	}
 	if (!settings->roots.count && !settings->lost_roots.count)
 		check_say(check, LEVEL_WARN, "root",

@@ -85,6 +85,8 @@ void settings_done(struct settings *settings)
 	free(settings->owners);
 	text_list_done(&settings->roots);
 	text_list_done(&settings->lost_roots);
+	text_list_done(&settings->lost_repos);
+	text_list_done(&settings->silent);
 	text_list_done(&settings->repos);
 	text_list_done(&settings->path_roots);
 	text_list_done(&settings->engines);
@@ -266,6 +268,8 @@ int config_load(const char *path, struct settings *ret_settings, struct error *e
 		r = draft_read(&draft, files.items[i], error);
 	if (r == 0)
 		r = draft_check_disk(&draft, error);
+	if (r == 0)
+		config_silence_ask(&draft);
 	if (r == 0)
 		r = config_roots_settle(&draft, error);
 	if (r < 0)

@@ -23,6 +23,7 @@ struct draft {
 	unsigned line;
 	char *disk_where;    /* where a key of [disk] stood last, file:line; NULL: nowhere */
 	unsigned disk_given; /* 1 high, 2 low: in all files together */
+	bool homes_silent;   /* a home directory does not answer */
 	uint64_t given;      /* keys that this file has set, by their place in the table */
 };
 
@@ -31,6 +32,15 @@ void config_draft_done(struct draft *draft);
 /* config_keys.c: takes one "key = value". 0, or -EINVAL with what would be right. An ini_entry. */
 int config_key_take(void *context, const char *section, const char *name, const char *value,
 	unsigned line, struct error *error);
+
+/*
+ * config_silence.c: asks whether anybody answers behind what is configured: fills in silent, and moves
+ * such repositories to lost_repos. Before config_roots_settle().
+ */
+void config_silence_ask(struct draft *draft);
+
+/* config_roots.c: whether it is a pattern. */
+bool config_root_is_glob(const struct draft_root *root);
 
 /*
  * config_roots.c: expands, resolves and proves every configured directory, and fills in roots,

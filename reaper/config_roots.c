@@ -2,14 +2,18 @@
  * Roots: the outer limits of what may be removed, so each is resolved once, here, and refused when
  * it is too much (the whole machine, somebody's home) or when an untrusted user could replace it.
  */
+#include "base/clock.h"
 #include "base/pathname.h"
 #include "base/text.h"
 #include "config_draft.h"
+#include "os/answering.h"
 #include "os/dir.h"
+#include "os/errand.h"
 #include "text_list.h"
 
+#include <dirent.h>
 #include <errno.h>
-#include <glob.h>
+#include <fnmatch.h>
 #include <limits.h>
 #include <pwd.h>
 
@@ -27,24 +31,66 @@ static bool lies_at_or_below(const char *path, const char *other)
 	return text_equal(path, other) || text_equal(other, "/") || pathname_below(path, other);
 }
 
+/* What holds a home: its path as it is written, or what that leads to. */
+typedef char *home_path(const char *written);
+
 /*
- * The home directory that is at or below the path, or NULL; the caller owns it. Homes that do not
- * exist ("/nonexistent") are nobody's, and "/" as a home is that of system users.
+ * The first home directory that is at or below the path, or NULL; the caller owns it. Homes that do
+ * not exist ("/nonexistent") are nobody's, and "/" as a home is that of system users.
  */
-static char *home_within(const char *path)
+static char *home_search(const char *path, home_path *path_of)
 {
 	const struct passwd *entry;
 	char *found = NULL;
 
 	setpwent();
 	while (!found && (entry = getpwent())) {
-		char *home CLEANUP(mem_done) = realpath(entry->pw_dir, NULL);
+		char *home CLEANUP(mem_done) = path_of(entry->pw_dir);
 
 		if (home && !text_equal(home, "/") && lies_at_or_below(home, path))
 			found = TAKE_PTR(home);
 	}
 	endpwent();
 	return found;
+}
+
+static char *home_resolved(const char *written)
+{
+	return realpath(written, NULL);
+}
+
+/* An errand_work. */
+static int home_work(void *context, void *result, struct error *error)
+{
+	char *home CLEANUP(mem_done) = home_search(context, home_resolved);
+
+	(void)error;
+	if (home)
+		(void)snprintf(result, PATH_MAX, "%s", home);
+	return home != NULL;
+}
+
+/*
+ * Homes lie anywhere, also where nobody answers, so they are looked at in an errand. Where one does
+ * not answer the paths as they are written must do.
+ */
+static char *home_within(struct draft *draft, const char *path)
+{
+	char *copy CLEANUP(mem_done) = mem_dup(path), found[PATH_MAX] = "";
+	const struct errand errand = {
+		.work = home_work,
+		.context = copy,
+		.what = "look at home directories",
+		.result = found,
+		.result_size = sizeof(found),
+		.deadline_ms = deadline_in_ms(ANSWERING_MS),
+	};
+	int r = draft->homes_silent ? -ETIME : errand_run(&errand, NULL);
+
+	draft->homes_silent = r < 0;
+	if (r < 0)
+		return home_search(path, mem_dup);
+	return r > 0 ? mem_dup(found) : NULL;
 }
 
 /*
@@ -94,8 +140,8 @@ static int root_lose(struct draft *draft, const char *path)
 }
 
 /* The refusals that need no look at owners: 0 or -EINVAL. */
-static int root_check_place(const struct draft *draft, const struct draft_root *root,
-	const char *real, struct error *error)
+static int root_check_place(
+	struct draft *draft, const struct draft_root *root, const char *real, struct error *error)
 {
 	char *home CLEANUP(mem_done) = NULL, *fault CLEANUP(mem_done) = NULL;
 	const char *other;
@@ -103,7 +149,7 @@ static int root_check_place(const struct draft *draft, const struct draft_root *
 	if (text_equal(real, "/"))
 		return root_refuse(root, root->path, EINVAL,
 			"it is the whole file system; give a directory of its own", error);
-	home = home_within(real);
+	home = home_within(draft, real);
 	if (home) {
 		fault = mem_printf("%s is a home directory; give a directory of its own", home);
 		return root_refuse(root, root->path, EINVAL, fault, error);
@@ -123,8 +169,9 @@ static int root_check_place(const struct draft *draft, const struct draft_root *
 static int root_settle(
 	struct draft *draft, const struct draft_root *root, const char *path, struct error *error)
 {
-	char *real CLEANUP(mem_done) = realpath(path, NULL);
 	const struct settings *settings = &draft->settings;
+	char *real CLEANUP(mem_done) =
+		text_list_has(&settings->silent, path) ? NULL : realpath(path, NULL);
 	struct error why = { 0 };
 	int r, fd CLEANUP(fd_done) = -EBADF;
 
@@ -148,9 +195,9 @@ static int root_settle(
 	return 0;
 }
 
-static bool is_glob(const char *path)
+bool config_root_is_glob(const struct draft_root *root)
 {
-	return strpbrk(path, "*?[") != NULL;
+	return strpbrk(root->path, "*?[") != NULL;
 }
 
 /* A glob chooses directories, and never our own trash (os/trash.h). */
@@ -161,37 +208,100 @@ static bool glob_may_choose(const char *path)
 	if (strstr(path, "/.sbx-trash"))
 		return false;
 	/* What cannot be looked at is chosen, so that it is reported as lost. */
-	return stat(path, &entry) == 0 ? S_ISDIR(entry.st_mode) : errno != ENOENT;
+	return stat(path, &entry) == 0 ? S_ISDIR(entry.st_mode)
+				       : errno != ENOENT && errno != ENOTDIR;
+}
+
+/* A pattern while it is followed. */
+struct following {
+	struct draft *draft;
+	const struct draft_root *root;
+	struct error *error;
+};
+
+static int follow(const struct following *following, const char *path, const char *rest);
+
+static int name_order(const void *a, const void *b)
+{
+	return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+/* The names in a directory that fit one component of a pattern, sorted. 0 or -errno. */
+static int names_like(const char *path, const char *component, struct text_list *names)
+{
+	DIR *directory = opendir(path);
+	const struct dirent *entry;
+	int code;
+
+	if (!directory)
+		return errno == ENOTDIR ? 0 : -errno;
+	while (errno = 0, (entry = readdir(directory)))
+		if (fnmatch(component, entry->d_name, FNM_PERIOD) == 0)
+			text_list_add(names, entry->d_name);
+	code = errno;
+	(void)closedir(directory);
+	if (names->count)
+		qsort(names->items, names->count, sizeof(*names->items), name_order);
+	return -code;
 }
 
 /*
  * No match is fine: there is no run yet. A directory on the way that cannot be read is not: what it
  * holds is unseen, so the pattern itself is a lost root.
  */
+static int follow_names(const struct following *following, const char *path, const char *component,
+	const char *rest)
+{
+	struct text_list names CLEANUP(text_list_done) = { 0 };
+	int r = names_like(path, component, &names);
+
+	if (r < 0)
+		return root_lose(following->draft, following->root->path);
+	for (size_t i = 0; r == 0 && i < names.count; i++) {
+		char *below CLEANUP(mem_done) =
+			mem_printf("%s/%s", text_equal(path, "/") ? "" : path, names.items[i]);
+
+		r = follow(following, below, rest);
+	}
+	return r;
+}
+
+/*
+ * As glob(3), which has no way to keep off what does not answer: such a directory is a lost root, and
+ * the others are found all the same. `rest` is what of the pattern lies below the path.
+ */
+static int follow(const struct following *following, const char *path, const char *rest)
+{
+	char *component CLEANUP(mem_done) = NULL, *below CLEANUP(mem_done) = NULL;
+
+	if (text_list_has(&following->draft->settings.silent, path))
+		return root_lose(following->draft, path);
+	rest += strspn(rest, "/");
+	if (!*rest)
+		return glob_may_choose(path) ? root_settle(following->draft, following->root, path,
+						       following->error)
+					     : 0;
+	component = mem_printf("%.*s", (int)strcspn(rest, "/"), rest);
+	rest += strlen(component);
+	if (strpbrk(component, "*?["))
+		return follow_names(following, path, component, rest);
+	below = mem_printf("%s/%s", text_equal(path, "/") ? "" : path, component);
+	return follow(following, below, rest);
+}
+
 static int root_settle_glob(struct draft *draft, const struct draft_root *root, struct error *error)
 {
-	glob_t matches = { 0 };
-	int r = glob(root->path, GLOB_ERR, NULL, &matches);
+	const struct following following = { draft, root, error };
 
-	if (r == GLOB_NOSPACE)
-		abort();
-	if (r == GLOB_ABORTED)
-		r = root_lose(draft, root->path);
-	else
-		r = 0;
-	for (size_t i = 0; r == 0 && i < matches.gl_pathc; i++)
-		if (glob_may_choose(matches.gl_pathv[i]))
-			r = root_settle(draft, root, matches.gl_pathv[i], error);
-	globfree(&matches);
-	return r;
+	return follow(&following, "/", root->path);
 }
 
 int config_roots_settle(struct draft *draft, struct error *error)
 {
 	for (size_t i = 0; i < draft->root_count; i++) {
 		const struct draft_root *root = &draft->roots[i];
-		int r = is_glob(root->path) ? root_settle_glob(draft, root, error)
-					    : root_settle(draft, root, root->path, error);
+		int r = config_root_is_glob(root) ? root_settle_glob(draft, root, error)
+						  : root_settle(draft, root, root->path, error);
 
 		if (r < 0)
 			return r;

@@ -39,7 +39,9 @@ static void probe_resource(
 	if (!backend || !resource_proven(resource))
 		return;
 	forget_seen(resource);
-	backend->probe(world_state(world, backend), resource, &inventory->arena);
+	resource->note = resource->silent;
+	if (!resource->silent)
+		backend->probe(world_state(world, backend), resource, &inventory->arena);
 }
 
 void inventory_probe(struct inventory *inventory, const struct world *world, struct run *run)
@@ -97,7 +99,10 @@ enum work inventory_ask_work(struct inventory *inventory, const struct world *wo
 		if (run->resources[i].kind != KIND_WORKTREE ||
 			!resource_proven(&run->resources[i]) || run->resources[i].present == TRI_NO)
 			continue;
-		work = worktree_backend.work(state, &run->resources[i], &inventory->arena, &note);
+		note = run->resources[i].silent;
+		work = note ? WORK_UNKNOWN
+			    : worktree_backend.work(
+				      state, &run->resources[i], &inventory->arena, &note);
 		if (work_worse(work, worst) == work) {
 			worst = work;
 			*ret_note = note;

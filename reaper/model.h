@@ -133,6 +133,12 @@ struct resource {
 	const char *at;
 	uint64_t dev, ino; /* worktree, path, cgroup */
 
+	/*
+	 * Why nothing of it may be touched in this pass: nobody answers behind its place or its
+	 * repository. NULL: somebody does. Then it is unknown, without a look.
+	 */
+	const char *silent;
+
 	/* seen */
 	enum tri present;
 	enum tri alive;     /* container running · cgroup, scope populated · process alive */

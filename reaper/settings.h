@@ -52,6 +52,9 @@ struct settings {
 	/* Configured, but they could not be opened: their runs are unseen. */
 	struct text_list lost_roots;
 	struct text_list repos;      /* as configured: a working tree or a git directory */
+	struct text_list lost_repos; /* the same, but nobody answers behind them */
+	/* What of all that nobody answers behind (os/answering.h): not to be touched. */
+	struct text_list silent;
 	struct text_list path_roots; /* existing and trusted */
 	enum adopt adopt;
 	uid_t *owners; /* trusted besides root and ourselves */

@@ -3,11 +3,10 @@
 #include "base/pathname.h"
 #include "base/text.h"
 #include "facts.h"
-#include "os/dir.h"
+#include "os/answering.h"
 #include "text_list.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <sys/stat.h>
 
 /* Something that a run claims, by what it is and not by what it is called. */
@@ -41,32 +40,33 @@ static int thing_compare(const void *a, const void *b)
 }
 
 /*
- * Device and inode of a directory, NULL when there is none. Of a file it says nothing: a run can
- * give another run's file a second name. Opened as a path only: a mount on it may never answer.
+ * Device and inode of a directory, NULL when there is none. Of a file it says nothing: a run can give
+ * another run's file a second name.
  */
-static char *directory_key(const char *path)
+static char *directory_key(const struct settings *settings, const char *path)
 {
-	int top CLEANUP(fd_done) = dir_open("/", NULL), fd CLEANUP(fd_done) = -EBADF;
+	const char *root = text_list_above(&settings->roots, path);
 	struct stat st;
 
-	if (top >= 0 && path[0] == '/' && path[1])
-		fd = dir_open_through(top, path + 1, O_PATH | O_DIRECTORY | O_NOFOLLOW);
-	if (fd < 0 || dir_look(fd, "", &st) < 0)
+	if (!root)
+		root = text_list_above(&settings->path_roots, path);
+	if (answering_look(root ? root : "/", path, &st) < 0 || !S_ISDIR(st.st_mode))
 		return NULL;
 	return mem_printf(
 		"%llx:%llx", (unsigned long long)st.st_dev, (unsigned long long)st.st_ino);
 }
 
 /* What makes two resources the same, or NULL: it says nothing about that. The caller owns it. */
-static char *thing_key(const struct resource *resource, enum kind *ret_kind)
+static char *thing_key(
+	const struct settings *settings, const struct resource *resource, enum kind *ret_kind)
 {
 	*ret_kind = resource->kind;
 	switch (resource->kind) {
 	case KIND_WORKTREE:
 		*ret_kind = KIND_PATH;
-		return directory_key(resource->locator);
+		return directory_key(settings, resource->locator);
 	case KIND_PATH:
-		return directory_key(resource->locator);
+		return directory_key(settings, resource->locator);
 	case KIND_CGROUP:
 		return mem_dup(resource->locator);
 	case KIND_SCOPE:
@@ -92,9 +92,10 @@ static void sharing_add(struct sharing *sharing, struct run *run, const struct r
 {
 	struct thing thing = { .run = run, .resource = resource };
 
-	if (!(resource->proof & (PROOF_ROW | PROOF_MARKER)) || resource->present == TRI_NO)
+	if (!(resource->proof & (PROOF_ROW | PROOF_MARKER)) || resource->present == TRI_NO ||
+		resource->silent)
 		return;
-	thing.key = thing_key(resource, &thing.kind);
+	thing.key = thing_key(sharing->settings, resource, &thing.kind);
 	if (!thing.key)
 		return;
 	if (sharing->count == sharing->room) {
@@ -147,7 +148,7 @@ static bool below_a_root(const struct settings *settings, const char *path)
 /* Everything that is the directory of that path. */
 static void refuse_at(struct sharing *sharing, const char *path, const struct thing *inner)
 {
-	char *key CLEANUP(mem_done) = directory_key(path);
+	char *key CLEANUP(mem_done) = directory_key(sharing->settings, path);
 	const struct thing wanted = { .kind = KIND_PATH, .key = key };
 	const struct thing *found = NULL, *first = sharing->things;
 

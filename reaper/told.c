@@ -2,12 +2,13 @@
 
 #include "base/pathname.h"
 #include "base/text.h"
-#include "os/dir.h"
+#include "os/answering.h"
 #include "state/brake.h"
 #include "state/hold.h"
 #include "state/pins.h"
 #include "state/runs.h"
 #include "told_roots.h"
+#include "told_silence.h"
 
 static int read_store(struct inventory *inventory, const struct world *world, const char *only,
 	struct error *error)
@@ -32,7 +33,7 @@ static int read_store(struct inventory *inventory, const struct world *world, co
 /* "/srv/git/app" and "/srv/git/app/.git" are the same repository. */
 static bool same_repository(const char *a, const char *b)
 {
-	uint64_t dev_a, ino_a, dev_b, ino_b;
+	struct stat stat_a, stat_b;
 	char *clean_a CLEANUP(mem_done) = mem_dup(a), *clean_b CLEANUP(mem_done) = mem_dup(b);
 
 	if (text_ends(clean_a, "/.git"))
@@ -41,8 +42,9 @@ static bool same_repository(const char *a, const char *b)
 		clean_b[strlen(clean_b) - strlen("/.git")] = 0;
 	if (text_equal(clean_a, clean_b))
 		return true;
-	return dir_identity(clean_a, &dev_a, &ino_a, NULL) == 0 &&
-	       dir_identity(clean_b, &dev_b, &ino_b, NULL) == 0 && dev_a == dev_b && ino_a == ino_b;
+	return answering_look(NULL, clean_a, &stat_a) == 0 &&
+	       answering_look(NULL, clean_b, &stat_b) == 0 && stat_a.st_dev == stat_b.st_dev &&
+	       stat_a.st_ino == stat_b.st_ino;
 }
 
 static const struct resource *record_tree(const struct record *record)
@@ -226,5 +228,6 @@ int told_load(struct inventory *inventory, const struct world *world, const char
 	for (size_t i = 0; i < inventory->run_count; i++)
 		join_run(inventory, inventory->runs[i], &settings->policy);
 	check_places(inventory);
+	told_silence(inventory, settings);
 	return 0;
 }

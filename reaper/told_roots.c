@@ -3,8 +3,10 @@
 #include "base/runid.h"
 #include "base/text.h"
 #include "beside.h"
+#include "os/answering.h"
 #include "os/dir.h"
 #include "state/marker.h"
+#include "text_list.h"
 
 #include <errno.h>
 
@@ -124,7 +126,12 @@ void told_read_roots(struct inventory *inventory, const struct settings *setting
 		inventory_add_source(inventory, "markers", root_path, r < 0 ? TRI_NO : TRI_YES,
 			r < 0 ? error.text : NULL);
 	}
-	for (size_t i = 0; i < settings->lost_roots.count; i++)
-		inventory_add_source(inventory, "markers", settings->lost_roots.items[i], TRI_NO,
-			"this root does not exist or cannot be opened");
+	for (size_t i = 0; i < settings->lost_roots.count; i++) {
+		const char *root = settings->lost_roots.items[i];
+
+		inventory_add_source(inventory, "markers", root, TRI_NO,
+			text_list_has(&settings->silent, root)
+				? answering_words(root, &inventory->arena)
+				: "this root does not exist or cannot be opened");
+	}
 }

@@ -54,7 +54,7 @@ static const char *list_held(const struct text_list *list, const char *path)
 static const char *held(const struct settings *settings, const char *path)
 {
 	const struct text_list *const lists[] = { &settings->roots, &settings->path_roots,
-		&settings->lost_roots, &settings->repos };
+		&settings->lost_roots, &settings->repos, &settings->lost_repos };
 	const char *database = settings->database, *inner = NULL;
 
 	for (size_t i = 0; i < ARRAY_SIZE(lists) && !inner; i++)

@@ -2,15 +2,16 @@
 
 #include "base/clock.h"
 #include "base/text.h"
-#include "os/dir.h"
+#include "os/answering.h"
 #include "os/processes.h"
+#include "text_list.h"
 
 #include <errno.h>
 
 enum { PID_MAX = 1 << 22 /* PID_MAX_LIMIT of the kernel */, CONTAINER_ID = 64 };
 
 struct process_state {
-	int64_t kill_timeout_ms;
+	const struct settings *settings;
 };
 
 static int process_open(const struct settings *settings, void **ret_state, struct error *error)
@@ -18,7 +19,7 @@ static int process_open(const struct settings *settings, void **ret_state, struc
 	struct process_state *state = mem_new(sizeof(*state));
 
 	(void)error;
-	state->kill_timeout_ms = settings->limits.kill_timeout_ms;
+	state->settings = settings;
 	*ret_state = state;
 	return 0;
 }
@@ -112,12 +113,14 @@ static int process_end(
 	if (r < 0)
 		return error_set(error, -r, "see whether process %d started us", pid);
 	return process_kill(pid, resource->token,
-		deadline_sooner(effort->deadline_ms, deadline_in_ms(state->kill_timeout_ms)),
+		deadline_sooner(effort->deadline_ms,
+			deadline_in_ms(state->settings->limits.kill_timeout_ms)),
 		error);
 }
 
 /* What is looked for: the trees that anybody may lose. */
 struct search {
+	const struct settings *settings;
 	struct inventory *inventory;
 	struct process_place *places; /* their context is the run */
 	size_t count, room;
@@ -131,14 +134,21 @@ static void search_done(struct search *search)
 static void search_add(struct search *search, struct run *run, const struct resource *resource)
 {
 	struct process_place place = { .context = run };
+	const char *root;
+	struct stat stat;
 
 	if (resource->kind != KIND_WORKTREE && resource->kind != KIND_PATH)
 		return;
-	if (resource->proof == PROOF_NONE || resource->locator[0] != '/')
+	if (resource->proof == PROOF_NONE || resource->locator[0] != '/' || resource->silent)
 		return;
 	/* One that cannot be looked at is unknown to its own backend, and so keeps its run. */
-	if (dir_identity(resource->locator, &place.dev, &place.ino, NULL) < 0)
+	root = text_list_above(&search->settings->roots, resource->locator);
+	if (!root)
+		root = text_list_above(&search->settings->path_roots, resource->locator);
+	if (answering_look(root ? root : "/", resource->locator, &stat) < 0)
 		return;
+	place.dev = stat.st_dev;
+	place.ino = stat.st_ino;
 	if (search->count == search->room) {
 		search->room = search->room * 2 + 16;
 		search->places = mem_grow(search->places, search->room, sizeof(*search->places));
@@ -257,13 +267,14 @@ static void search_seen(
 		});
 }
 
-static void process_discover(void *state, struct inventory *inventory, const char *only)
+static void process_discover(void *context, struct inventory *inventory, const char *only)
 {
-	struct search search CLEANUP(search_done) = { .inventory = inventory };
+	const struct process_state *state = context;
+	struct search search CLEANUP(
+		search_done) = { .settings = state->settings, .inventory = inventory };
 	struct error error = { 0 };
 	int r = 0;
 
-	(void)state;
 	for (size_t i = 0; i < inventory->run_count; i++) {
 		struct run *run = inventory->runs[i];
 

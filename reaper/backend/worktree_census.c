@@ -4,6 +4,7 @@
 #include "base/pathname.h"
 #include "base/text.h"
 #include "os/dir.h"
+#include "os/errand.h"
 #include "os/file.h"
 #include "text_list.h"
 #include "worktree_inbound.h"
@@ -11,7 +12,13 @@
 
 #include <sys/stat.h>
 
-enum { GOOD_FOR_MS = 5000, CHAIN_MAX = 5, LINES_MAX = 1024, ALTERNATES_MAX = 1 << 20 };
+enum {
+	GOOD_FOR_MS = 5000,
+	REHEARSAL_MS = 5000,
+	CHAIN_MAX = 5,
+	LINES_MAX = 1024,
+	ALTERNATES_MAX = 1 << 20
+};
 
 /* `by`, a tree or a git directory, needs `what`: an object directory, or what its .git names. */
 struct census_claim {
@@ -22,6 +29,7 @@ struct census_claim {
 struct census_record {
 	const char *common;
 	struct worktree_record record;
+	bool gone; /* there is provably no tree */
 	struct census_record *next;
 };
 
@@ -172,6 +180,13 @@ static void look_at_root(struct worktree_census *census, const char *path)
 		census_blind(census, errno, path);
 }
 
+static bool tree_is_gone(const char *tree)
+{
+	uint64_t dev, ino;
+
+	return tree && dir_identity(tree, &dev, &ino, NULL) == -ENOENT;
+}
+
 static void look_at_repository(struct worktree_census *census, const char *repo)
 {
 	struct worktree_records records CLEANUP(worktree_records_done) = { 0 };
@@ -190,6 +205,7 @@ static void look_at_repository(struct worktree_census *census, const char *repo)
 
 		record->common = arena_dup(&census->arena, common);
 		worktree_record_copy(&census->arena, &records.list[i], &record->record);
+		record->gone = tree_is_gone(record->record.tree);
 		record->next = census->records;
 		census->records = record;
 	}
@@ -211,16 +227,65 @@ static void census_begin(struct worktree_census *census)
 		look_at_root(census, settings->roots.items[i]);
 	for (size_t i = 0; i < settings->lost_roots.count; i++)
 		census_blind(census, ENOENT, settings->lost_roots.items[i]);
+	for (size_t i = 0; i < settings->lost_repos.count; i++)
+		census_blind(census, ETIME, settings->lost_repos.items[i]);
 	census->good_until_ms = deadline_in_ms(GOOD_FOR_MS);
 }
 
-/* Only repositories that were told since are looked at before the rest is due again. */
-static void census_take(struct worktree_census *census)
+static bool is_due(const struct worktree_census *census)
 {
-	if (!census->good_until_ms || deadline_left_ms(census->good_until_ms) == 0)
+	return !census->good_until_ms || deadline_left_ms(census->good_until_ms) == 0;
+}
+
+/* Only repositories that were told since are looked at before the rest is due again. */
+static void census_gather(struct worktree_census *census)
+{
+	if (is_due(census))
 		census_begin(census);
 	while (census->looked < census->repos.count)
 		look_at_repository(census, census->repos.items[census->looked++]);
+}
+
+/* An errand_work. */
+static int rehearse_work(void *context, void *result, struct error *error)
+{
+	(void)result;
+	(void)error;
+	census_gather(context);
+	return 0;
+}
+
+/*
+ * Trees and repositories name others, wherever their writers like, also where nobody answers. So what
+ * is to be gathered is gathered by a child first, and thrown away; what that does not survive is not
+ * seen. False: it did not.
+ */
+static bool census_rehearse(struct worktree_census *census)
+{
+	struct error error = { 0 };
+	const struct errand errand = {
+		.work = rehearse_work,
+		.context = census,
+		.what = "look for who borrows",
+		.deadline_ms = deadline_in_ms(REHEARSAL_MS),
+	};
+
+	if (errand_run(&errand, &error) >= 0)
+		return true;
+	if (is_due(census))
+		census_forget(census);
+	(void)error_say(&census->blind, error.code, "%s", error.text);
+	census->looked = census->repos.count;
+	census->good_until_ms = deadline_in_ms(GOOD_FOR_MS);
+	return false;
+}
+
+static void census_take(struct worktree_census *census)
+{
+	if (!is_due(census) && census->looked == census->repos.count)
+		return;
+	if (census_rehearse(census))
+		census_gather(census);
 }
 
 void worktree_census_look(struct worktree_census *census)
@@ -236,11 +301,8 @@ static bool lies_in(const char *path, const char *tree)
 /* A record of a repository in the tree, of a worktree elsewhere that is still there. */
 static bool is_linked_elsewhere(const struct census_record *record, const char *tree)
 {
-	uint64_t dev, ino;
-
 	return record->record.tree && lies_in(record->common, tree) &&
-	       !lies_in(record->record.tree, tree) &&
-	       dir_identity(record->record.tree, &dev, &ino, NULL) != -ENOENT;
+	       !lies_in(record->record.tree, tree) && !record->gone;
 }
 
 int worktree_census_borrower(struct worktree_census *census, const char *tree, struct arena *arena,

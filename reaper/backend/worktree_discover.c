@@ -3,7 +3,9 @@
 #include "base/pathname.h"
 #include "base/runid.h"
 #include "base/text.h"
+#include "os/answering.h"
 #include "os/dir.h"
+#include "text_list.h"
 #include "worktree_record.h"
 #include "worktree_sight.h"
 #include "worktree_stream.h"
@@ -162,9 +164,14 @@ static void search_roots(struct search *search)
 		inventory_add_source(search->inventory, source_name, search_root_path(search),
 			r < 0 ? TRI_NO : TRI_YES, r < 0 ? error.text : NULL);
 	}
-	for (size_t i = 0; i < settings->lost_roots.count; i++)
-		inventory_add_source(search->inventory, source_name, settings->lost_roots.items[i],
-			TRI_NO, "the root cannot be opened");
+	for (size_t i = 0; i < settings->lost_roots.count; i++) {
+		const char *root = settings->lost_roots.items[i];
+
+		inventory_add_source(search->inventory, source_name, root, TRI_NO,
+			text_list_has(&settings->silent, root)
+				? answering_words(root, &search->inventory->arena)
+				: "the root cannot be opened");
+	}
 }
 
 /*
@@ -239,6 +246,12 @@ static void search_repos(struct search *search)
 		inventory_add_source(search->inventory, source_name, repos->items[i],
 			r < 0 ? TRI_NO : TRI_YES, r < 0 ? error.text : NULL);
 	}
+	for (size_t i = 0; i < search->settings->lost_repos.count; i++) {
+		const char *repo = search->settings->lost_repos.items[i];
+
+		inventory_add_source(search->inventory, source_name, repo, TRI_NO,
+			answering_words(repo, &search->inventory->arena));
+	}
 }
 
 void worktree_discover(
@@ -251,7 +264,8 @@ void worktree_discover(
 		.told = mem_new((settings->roots.count + 1) * sizeof(*search.told)),
 	};
 
-	if (!settings->roots.count && !settings->lost_roots.count && !settings->repos.count)
+	if (!settings->roots.count && !settings->lost_roots.count && !settings->repos.count &&
+		!settings->lost_repos.count)
 		inventory_add_source(inventory, source_name, NULL, TRI_UNKNOWN, NULL);
 	search_gather(&search);
 	search_repos(&search);

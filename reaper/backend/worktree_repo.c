@@ -2,6 +2,7 @@
 
 #include "base/pathname.h"
 #include "base/text.h"
+#include "os/answering.h"
 #include "os/dir.h"
 #include "os/file.h"
 
@@ -183,16 +184,23 @@ int worktree_repo_resolve(const char *path, char **ret_common, struct error *err
 	return -EINVAL;
 }
 
-/* Device and inode of a directory; a hanging automount is not woken for it. */
+/* Of a directory, also behind a symlink. */
+static int directory_look(const char *path, struct stat *ret_stat)
+{
+	char *itself CLEANUP(mem_done) = mem_printf("%s/.", path);
+
+	return answering_look(NULL, itself, ret_stat);
+}
+
+/* Whoever wrote a path that is not the same text may have meant us to hang there. */
 static bool directory_same(const char *a, const char *b)
 {
 	struct stat left, right;
 
 	if (text_equal(a, b))
 		return true;
-	return fstatat(AT_FDCWD, a, &left, AT_NO_AUTOMOUNT) == 0 &&
-	       fstatat(AT_FDCWD, b, &right, AT_NO_AUTOMOUNT) == 0 && left.st_dev == right.st_dev &&
-	       left.st_ino == right.st_ino;
+	return directory_look(a, &left) == 0 && directory_look(b, &right) == 0 &&
+	       left.st_dev == right.st_dev && left.st_ino == right.st_ino;
 }
 
 bool worktree_path_same(const char *a, const char *b)

@@ -170,6 +170,10 @@ static void look_for_owner(struct look *look)
 		if (r < 0 && r != -ENOENT)
 			look_unknown(look, error.text);
 	}
+	if (!look->sight->common && look->settings->lost_repos.count)
+		look_unknown(look,
+			arena_printf(look->arena, "%s may be its repository, and does not answer",
+				look->settings->lost_repos.items[0]));
 }
 
 /* Finds the owning repository: false when it could not be told. */
