@@ -51,10 +51,14 @@ static char *format_pin(const struct run *run, int64_t now_s)
 	return mem_printf("%s left", timespan_format(span, run->pin->until_s - now_s));
 }
 
-/* What a pass did comes in the place of what it meant to do. */
+/*
+ * What a pass did comes in the place of what it meant to do. When the database fails in the middle,
+ * there are runs that it did not come to.
+ */
 static char *format_decision(const struct report *report, const struct run *run)
 {
-	if (report->kind == REPORT_PASS && run->decision.verdict != VERDICT_KEEP)
+	if (report->kind == REPORT_PASS && run->decision.verdict != VERDICT_KEEP &&
+		run->result != RESULT_NONE)
 		return mem_dup(run->decision.verdict == VERDICT_STOP && run->result == RESULT_KEPT
 				       ? "stopped"
 				       : result_name(run->result));
