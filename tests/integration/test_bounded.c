@@ -355,7 +355,7 @@ static void groups_that_are_frozen_threaded_or_deep_end_in_one_pass(void **state
 		child_end(nested[i]);
 }
 
-/* A child that waits for a mount which took its request and never answers: SIGKILL does not end it. */
+/* A child that waits for a mount which took its request and never answers: no SIGKILL ends it. */
 static pid_t start_unkillable(const char *point, const char *group, const struct fuse *fuse)
 {
 	pid_t pid = fork();
@@ -452,7 +452,7 @@ static void run_with_large_tree(struct world *world, const char *run, unsigned c
 	}
 }
 
-/* A pass on a busy machine may have no time left when it comes to the tree; this often it may be. */
+/* On a busy machine a pass may have no time left when it comes to the tree: so many may be. */
 enum { SMALL = 3, IDLE_MOST = 20 };
 
 /* One more pass. Whether something of the tree went. */

@@ -1,7 +1,7 @@
 /*
- * Days of a fleet in minutes: what may grow is sampled every simulated hour, and must not. The second
- * half is compared with the first; and at the end, when nobody begins a run any more, all has to be
- * gone. In CI ten hours, of which in the first four everything that ages comes and goes once;
+ * Days of a fleet in minutes: what may grow is sampled every simulated hour, and must not. The
+ * second half is compared with the first; and at the end, when nobody begins a run any more, all
+ * has to be gone. In CI ten hours, of which in the first four everything that ages comes and goes once;
  * `make soak SOAK_DAYS=N` takes longer, with a pass every five minutes.
  *
  *   SBX_SOAK_HOURS     simulated hours (default 10)

@@ -1,7 +1,7 @@
 /*
  * A simulated fleet of coding-agent runs on one host: 400 a day, each with a tree (a git worktree
- * or a mere directory) and a cgroup, some with a process, a container, a path, a mount; most end well
- * and say so. The others do not: FLEET_* below. All of it is real but the engine and the time.
+ * or a mere directory) and a cgroup, some with a process, a container, a path, a mount; most end
+ * well and say so. The others do not: FLEET_* below. All of it is real but the engine and the time.
  */
 #pragma once
 
