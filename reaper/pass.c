@@ -4,11 +4,13 @@
 #include "backend/worktree_salvage_end.h"
 #include "backend/worktree_salvaged.h"
 #include "base/clock.h"
+#include "base/pathname.h"
 #include "base/runid.h"
 #include "base/text.h"
 #include "facts.h"
 #include "os/archive.h"
 #include "os/dir.h"
+#include "os/file_sweep.h"
 #include "os/signals.h"
 #include "os/trash.h"
 #include "policy.h"
@@ -251,6 +253,22 @@ static void sweep_archives(const struct settings *settings)
 		(void)archive_sweep(dir, NULL);
 }
 
+/* Markers, pins and the stamp, half written. Who writes one now has it locked. */
+static void sweep_files(const struct settings *settings)
+{
+	char *state CLEANUP(mem_done) = pathname_parent(settings->database);
+	int dir CLEANUP(fd_done) = open(state, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+	if (dir >= 0)
+		(void)file_sweep(dir, NULL);
+	for (size_t i = 0; i < settings->roots.count; i++) {
+		int root CLEANUP(fd_done) = dir_open(settings->roots.items[i], NULL);
+
+		if (root >= 0)
+			(void)file_sweep(root, NULL);
+	}
+}
+
 int pass_end_salvages(const struct session *session, struct inventory *inventory,
 	void (*failed)(void *context, const struct salvage *salvage, const struct error *error),
 	void *context, struct error *error)
@@ -262,6 +280,7 @@ int pass_end_salvages(const struct session *session, struct inventory *inventory
 	if (r < 0 || inventory->hold)
 		return r;
 	sweep_archives(&session->settings);
+	sweep_files(&session->settings);
 	if (before_s <= 0 || inventory->host.clock_stepped || !pins_are_seen(inventory))
 		return 0;
 	return salvages_each(session->store, NULL, before_s, end_salvage, &end, error);

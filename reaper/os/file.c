@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <sys/file.h>
 #include <sys/random.h>
 
 static void assert_component(const char *name)
@@ -136,19 +137,65 @@ int file_make_directory(int dir, const char *name, mode_t mode)
 	return make(&(struct making){ dir, name, O_DIRECTORY, mode });
 }
 
+#define TEMPORARY_INFIX ".sbx-new-"
+enum { TEMPORARY_RANDOM = 6, TEMPORARY_TRIES = 8 };
+
+static const char temporary_letters[] = "abcdefghijklmnopqrstuvwxyz012345";
+
 /* A name of the temporary file that no other process can have guessed and taken. */
 static char *temporary_name(const char *name)
 {
-	static const char letters[] = "abcdefghijklmnopqrstuvwxyz012345";
-	unsigned char random[6] = { 0 };
+	unsigned char random[TEMPORARY_RANDOM] = { 0 };
 	char suffix[sizeof(random) + 1] = { 0 };
 
 	/* Up to 256 bytes come whole once the pool is ready: getrandom(2). */
 	if (getrandom(random, sizeof(random), 0) != sizeof(random))
 		abort();
 	for (size_t i = 0; i < sizeof(random); i++)
-		suffix[i] = letters[random[i] % 32];
-	return mem_printf(".%s.sbx-new-%s", name, suffix);
+		suffix[i] = temporary_letters[random[i] % 32];
+	return mem_printf(".%s" TEMPORARY_INFIX "%s", name, suffix);
+}
+
+bool file_is_temporary(const char *name)
+{
+	size_t length = strlen(name), tail = sizeof(TEMPORARY_INFIX) - 1 + TEMPORARY_RANDOM;
+	const char *suffix;
+
+	if (*name != '.' || length <= tail + 1)
+		return false;
+	suffix = name + length - TEMPORARY_RANDOM;
+	return text_starts(name + length - tail, TEMPORARY_INFIX) &&
+	       strspn(suffix, temporary_letters) == TEMPORARY_RANDOM;
+}
+
+/*
+ * Makes the temporary file and locks it, so that file_sweep() sees that somebody lives who writes it.
+ * Where that was faster than the lock it is made again. A filesystem without locks (flock(2)) has
+ * files that are never swept away while they are written, for the sweep cannot lock them either.
+ */
+static int temporary_make(int dir, const char *name, char **ret_temporary)
+{
+	for (int tries = 0; tries < TEMPORARY_TRIES; tries++) {
+		char *temporary CLEANUP(mem_done) = temporary_name(name);
+		int fd CLEANUP(fd_done) = file_make(dir, temporary, O_WRONLY, 0600);
+		struct stat stat;
+
+		if (fd < 0)
+			return fd;
+		if (flock(fd, LOCK_EX | LOCK_NB) < 0 && errno == EWOULDBLOCK)
+			continue;
+		if (fstat(fd, &stat) < 0) {
+			int code = errno;
+
+			(void)unlinkat(dir, temporary, 0);
+			return -code;
+		}
+		if (stat.st_nlink == 0)
+			continue;
+		*ret_temporary = TAKE_PTR(temporary);
+		return TAKE_FD(fd);
+	}
+	return -EBUSY;
 }
 
 int file_write_whole(int fd, const void *bytes, size_t length)
@@ -193,12 +240,12 @@ static int file_replace(int dir, const char *temporary, const char *name, int fd
 int file_write(int dir, const char *name, const void *bytes, size_t length, mode_t mode,
 	struct error *error)
 {
-	char *temporary CLEANUP(mem_done) = temporary_name(name);
+	char *temporary CLEANUP(mem_done) = NULL;
 	int fd CLEANUP(fd_done) = -EBADF;
 	int r;
 
 	assert_component(name);
-	fd = file_make(dir, temporary, O_WRONLY, 0600);
+	fd = temporary_make(dir, name, &temporary);
 	if (fd < 0)
 		return file_fail(error, -fd, "make a new file for", name);
 	r = file_replace(dir, temporary, name, fd, bytes, length, mode);

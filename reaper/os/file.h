@@ -29,7 +29,8 @@ int file_make_directory(int dir, const char *name, mode_t mode);
 
 /*
  * Writes the file by a temporary one in the same directory (".<name>.sbx-new-XXXXXX"), synced,
- * renamed over the name; then the directory is synced. A leftover of a killed write is harmless.
+ * renamed over the name; then the directory is synced. What a killed write leaves is harmless, and
+ * file_sweep() removes it.
  */
 int file_write(int dir, const char *name, const void *bytes, size_t length, mode_t mode,
 	struct error *error);
@@ -42,6 +43,9 @@ int file_write(int dir, const char *name, const void *bytes, size_t length, mode
  */
 int file_append(int dir, const char *name, const void *bytes, size_t length, size_t max,
 	struct error *error);
+
+/* Whether it is a name as file_write() gives to temporary files. */
+bool file_is_temporary(const char *name);
 
 /* Writes all of it to an open file, however often it takes. 0 or -errno. */
 int file_write_whole(int fd, const void *bytes, size_t length);

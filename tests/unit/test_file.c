@@ -1,6 +1,7 @@
 #include "unit.h"
 
 #include "os/file.h"
+#include "os/file_sweep.h"
 
 #include "small_disk.h"
 #include "workdir.h"
@@ -9,9 +10,11 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
+#include <sys/file.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
+#include <sys/wait.h>
 
 static size_t entries(struct workdir *workdir)
 {
@@ -221,6 +224,70 @@ static void nothing_is_added_behind_a_link_or_to_a_file_of_two_names(void **stat
 	assert_int_equal(file_append(workdir->dir, "fifo", "y", 1, 10, NULL), -ENXIO);
 }
 
+/* As a process that was killed leaves it: with the name, and not locked. */
+static void leave(struct workdir *workdir, const char *name)
+{
+	workdir_write(workdir, name, "half", 4);
+}
+
+static void what_a_killed_write_left_is_swept_away_and_nothing_else(void **state)
+{
+	static const char *const others[] = { ".f.sbx-new-abc", ".f.sbx-new-abcdeF",
+		"f.sbx-new-abcdef", ".sbx-new-abcdef", ".f.sbx-new-abcdefg", "f" };
+	struct workdir *workdir = *state;
+	struct error error = { 0 };
+
+	leave(workdir, ".f.sbx.sbx-new-abc234");
+	leave(workdir, ".g.keep.sbx-new-zzzzzz");
+	for (size_t i = 0; i < ARRAY_SIZE(others); i++)
+		leave(workdir, others[i]);
+	workdir_make(workdir, ".d.sbx-new-abcdef");
+	assert_int_equal(symlinkat("f", workdir->dir, ".l.sbx-new-abcdef"), 0);
+	leave(workdir, ".theirs.sbx-new-abcdef");
+	assert_int_equal(fchownat(workdir->dir, ".theirs.sbx-new-abcdef", 12345, 12345, 0), 0);
+	assert_int_equal(file_sweep(workdir->dir, &error), 2);
+	assert_int_equal(entries(workdir), ARRAY_SIZE(others) + 3);
+	assert_int_equal(file_sweep(workdir->dir, &error), 0);
+}
+
+static void what_is_being_written_is_not_swept_away(void **state)
+{
+	struct workdir *workdir = *state;
+	struct error error = { 0 };
+	int fd CLEANUP(fd_done) = -EBADF;
+
+	leave(workdir, ".f.sbx.sbx-new-abc234");
+	fd = openat(workdir->dir, ".f.sbx.sbx-new-abc234", O_RDONLY | O_CLOEXEC);
+	assert_int_equal(flock(fd, LOCK_EX), 0);
+	assert_int_equal(file_sweep(workdir->dir, &error), 0);
+	assert_int_equal(entries(workdir), 1);
+}
+
+static int write_again_and_again(struct workdir *workdir, void *context)
+{
+	struct error error = { 0 };
+
+	(void)context;
+	for (int i = 0; i < 300; i++)
+		if (file_write(workdir->dir, "f", "whole", 5, 0644, &error) < 0) {
+			fprintf(stderr, "%s\n", error.text);
+			return 1;
+		}
+	return 0;
+}
+
+static void writing_and_sweeping_go_on_side_by_side(void **state)
+{
+	struct workdir *workdir = *state;
+	pid_t writer = workdir_fork(write_again_and_again, workdir, NULL);
+	siginfo_t info = { 0 };
+
+	while (waitid(P_PID, (id_t)writer, &info, WEXITED | WNOHANG | WNOWAIT) == 0 && !info.si_pid)
+		assert_true(file_sweep(workdir->dir, NULL) >= 0);
+	assert_int_equal(workdir_wait(writer), 0);
+	assert_int_equal(entries(workdir), 1);
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, workdir_setup, workdir_teardown)
@@ -234,6 +301,9 @@ int main(void)
 		TEST(what_root_writes_in_the_directory_of_a_user_is_his),
 		TEST(what_is_added_is_added_whole_or_not_at_all),
 		TEST(nothing_is_added_behind_a_link_or_to_a_file_of_two_names),
+		TEST(what_a_killed_write_left_is_swept_away_and_nothing_else),
+		TEST(what_is_being_written_is_not_swept_away),
+		TEST(writing_and_sweeping_go_on_side_by_side),
 		TEST(removing_is_idempotent_and_spares_directories_and_targets),
 	};
 
