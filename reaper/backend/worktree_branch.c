@@ -7,6 +7,7 @@
 #include "worktree_ref.h"
 
 #include <errno.h>
+#include <sys/stat.h>
 
 struct branch {
 	const struct branch_ask *ask;
@@ -209,6 +210,25 @@ void worktree_branch_look(
 	*ret_view = branch_look(&branch);
 }
 
+/* The branch went, and who deleted it was killed before its lock did: nobody could make it anew. */
+static int branch_unlock(const char *repo, const char *ref, struct error *error)
+{
+	char *common CLEANUP(mem_done) = NULL, *lock CLEANUP(mem_done) = NULL;
+	char none[GIT_OID_HEXSZ + 1];
+	struct stat stat;
+	int r = repo ? worktree_repo_resolve(repo, &common, NULL) : -ENOENT;
+
+	if (r < 0)
+		return 0; /* no repository, no lock */
+	lock = mem_printf("%s/%s.lock", common, ref);
+	if (lstat(lock, &stat) < 0)
+		return 0;
+	memset(none, '0', sizeof(none) - 1);
+	none[sizeof(none) - 1] = 0;
+	r = worktree_ref_delete(common, ref, none, error);
+	return r == -ESTALE ? 0 : r; /* it is there again */
+}
+
 int worktree_branch_remove(
 	const struct branch_ask *ask, const struct branch_view *seen, struct error *error)
 {
@@ -220,6 +240,7 @@ int worktree_branch_remove(
 
 	switch (seen->answer) {
 	case BRANCH_ABSENT:
+		return branch_unlock(ask->repo, ref, error);
 	case BRANCH_STAYS:
 		return 0;
 	case BRANCH_UNSEEN:

@@ -1,10 +1,12 @@
 #include "worktree_ref.h"
 
 #include "base/clock.h"
+#include "base/pathname.h"
 #include "base/text.h"
 #include "os/confine.h"
 #include "os/dir.h"
 #include "os/errand.h"
+#include "os/file.h"
 #include "os/fsuser.h"
 #include "worktree_git.h"
 
@@ -12,7 +14,7 @@
 #include <fcntl.h>
 #include <sys/stat.h>
 
-enum { REF_MS = 30 * 1000 };
+enum { REF_MS = 30 * 1000, LOCK_STALE_S = 60 };
 
 struct deletion {
 	const char *common, *name, *commit;
@@ -64,6 +66,26 @@ static mode_t mask_for(int common)
 	return ~stat.st_mode & (S_IRWXG | S_IRWXO);
 }
 
+/*
+ * A process that is killed while it has a ref locked, one of ours too, leaves the lock: then nobody can
+ * delete that ref, or make it anew. Whoever lives waits for it a tenth of a second by default
+ * (core.filesRefLockTimeout, git-config(1)), so none is held for a minute. What cannot be dropped is
+ * said by the deletion that it keeps from its work.
+ */
+static void drop_stale_lock(int common, const char *name)
+{
+	char *above CLEANUP(mem_done) = mem_printf("/%s", name);
+	char *parent CLEANUP(mem_done) = pathname_parent(above);
+	char *lock CLEANUP(mem_done) = mem_printf("%s.lock", pathname_last(name));
+	int dir CLEANUP(fd_done) = dir_open_below(common, parent + 1, O_RDONLY | O_DIRECTORY, NULL);
+	struct stat stat;
+
+	if (dir < 0 || fstatat(dir, lock, &stat, AT_SYMLINK_NOFOLLOW) < 0 ||
+		!S_ISREG(stat.st_mode) || stat.st_mtime > clock_wall_s() - LOCK_STALE_S)
+		return;
+	(void)file_remove(dir, lock, NULL);
+}
+
 /* A part of it that is not its owner's, such as what root once made there, takes us ourselves. */
 static int delete_confined(
 	const struct deletion *deletion, int common, bool confined, struct error *error)
@@ -77,6 +99,7 @@ static int delete_confined(
 	if (r < 0)
 		return r;
 	(void)umask(mask_for(common));
+	drop_stale_lock(common, deletion->name);
 	r = delete (deletion, &unsaid);
 	fsuser_end(&owner);
 	if (r < 0 && r != -ESTALE && owner.other && confined)

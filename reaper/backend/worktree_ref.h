@@ -14,7 +14,8 @@
 #include "base/error.h"
 
 /*
- * `commit`: 40 hexadecimal digits. 1, 0 it was gone already (or its repository was), -ESTALE it is at
+ * A lock on it that is a minute old was left by a process that is dead, and goes first. `commit`: 40
+ * hexadecimal digits. 1, 0 it was gone already (or its repository was), -ESTALE it is at
  * another commit, -ETIME, -errno.
  */
 int worktree_ref_delete(

@@ -435,6 +435,38 @@ static void a_branch_that_moved_since_its_work_was_judged_stays(void **state)
 	git_fixture_sh(fixture, "git -C repo rev-parse -q --verify sbx/r1 >out");
 }
 
+#define LOCK "repo/.git/refs/heads/sbx/r1.lock"
+
+static void a_lock_that_a_dead_process_left_does_not_keep_a_branch(void **state)
+{
+	struct git_fixture *fixture = *state;
+	struct resource branch = branch_of(fixture);
+	struct error error = { 0 };
+
+	git_fixture_sh(fixture, "git -C repo worktree remove --force ../ws/r1 && : >" LOCK);
+	assert_true(remove_one(fixture, &branch, &error) < 0); /* somebody may be about to use it */
+	assert_true(git_fixture_holds(fixture, "test -e " LOCK));
+	git_fixture_sh(fixture, "touch -d '-2 minutes' " LOCK);
+	assert_int_equal(remove_one(fixture, &branch, &error), 1);
+	assert_false(git_fixture_holds(fixture, "test -e " LOCK));
+	assert_false(git_fixture_holds(fixture, "git -C repo rev-parse -q --verify sbx/r1"));
+}
+
+static void a_lock_whose_branch_is_gone_goes_too(void **state)
+{
+	struct git_fixture *fixture = *state;
+	struct resource branch = branch_of(fixture);
+	struct error error = { 0 };
+
+	git_fixture_sh(fixture,
+		"git -C repo worktree remove --force ../ws/r1 && git -C repo branch -q -D sbx/r1 "
+		"&& "
+		"mkdir -p repo/.git/refs/heads/sbx && : >" LOCK " && touch -d '-2 minutes' " LOCK);
+	assert_int_equal(remove_one(fixture, &branch, &error), 0);
+	assert_false(git_fixture_holds(fixture, "test -e " LOCK));
+	git_fixture_sh(fixture, "git -C repo branch sbx/r1 main");
+}
+
 static void a_branch_whose_repository_is_gone_is_gone(void **state)
 {
 	struct git_fixture *fixture = *state;
@@ -665,6 +697,8 @@ int main(void)
 		case_of(anothers_unreadable_record_keeps_the_branch_and_not_the_run),
 		case_of(a_branch_waits_for_its_own_worktree_to_go),
 		case_of(a_branch_that_moved_since_its_work_was_judged_stays),
+		case_of(a_lock_that_a_dead_process_left_does_not_keep_a_branch),
+		case_of(a_lock_whose_branch_is_gone_goes_too),
 		case_of(a_branch_whose_repository_is_gone_is_gone),
 		case_of(registration_records_what_identifies_a_worktree),
 		case_of(registration_knows_clones_plain_directories_and_what_is_not_there),
