@@ -283,6 +283,12 @@ static const char *changed_text(struct teardown *teardown)
 		why ? ": " : "", why ? why : "");
 }
 
+/* What could not be seen the second time has not changed: it is not known, and the exit code tells. */
+static enum reason reason_of_change(const struct run *seen)
+{
+	return seen->decision.reason == REASON_UNKNOWN ? REASON_UNKNOWN : REASON_CHANGED;
+}
+
 static enum claim goal_of(const struct run *run)
 {
 	return run->decision.verdict == VERDICT_STOP ? CLAIM_BEGUN_STOP : CLAIM_BEGUN_REAP;
@@ -300,8 +306,8 @@ static int apply_claimed(
 	if (unplanned)
 		return keep_changed(teardown, run, arena, REASON_CHANGED, unplanned, error);
 	if (teardown->run->decision.verdict != run->decision.verdict)
-		return keep_changed(
-			teardown, run, arena, REASON_CHANGED, changed_text(teardown), error);
+		return keep_changed(teardown, run, arena, reason_of_change(teardown->run),
+			changed_text(teardown), error);
 	if (!marker_says_same(teardown->run->marker, run->marker) || marker_changed(teardown))
 		return keep_changed(
 			teardown, run, arena, REASON_CHANGED, "its marker was changed", error);
