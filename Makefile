@@ -92,6 +92,25 @@ $(BUILD)/tests/broken/rmtree.o: reaper/os/rmtree.c
 	$(call say,CC,$@)$(CC) $(ALL_CFLAGS) -MMD -MP -c -o $@ $<
 $(BUILD)/tests/unit/test_rmtree_wall: $(BUILD)/tests/broken/rmtree.o
 
+# The whole program as a function: a sweep calls it some thousand times, each in a child without exec.
+SWEEPS := test_killed_everywhere test_every_call_fails
+$(BUILD)/tests/whole/main.o: ALL_CFLAGS += -Dmain=program_main -Wno-missing-prototypes \
+	-Wno-missing-declarations
+$(BUILD)/tests/whole/main.o: reaper/main.c
+	@mkdir -p $(@D)
+	$(call say,CC,$@)$(CC) $(ALL_CFLAGS) -MMD -MP -c -o $@ $<
+
+# With sanitizers a call takes four times as long, so that is for SANITIZED_SWEEPS=1 only.
+ifeq ($(MODE)$(SANITIZED_SWEEPS),dev)
+$(SWEEPS:%=$(BUILD)/tests/integration/%): $(BUILD)/tests/integration/%: FORCE
+	$(MAKE) MODE=release BUILD=build/release build/release/tests/integration/$*
+	@mkdir -p $(@D)
+	@cp build/release/tests/integration/$* $@
+FORCE:
+else
+$(SWEEPS:%=$(BUILD)/tests/integration/%): $(BUILD)/tests/whole/main.o
+endif
+
 tests: all $(TESTS)
 
 # libFuzzer comes with clang; the library is built once more, so that it sees where an input leads.

@@ -1,0 +1,368 @@
+/*
+ * P7: whatever is killed at any of its system calls that change something is finished by the next pass,
+ * or by the same call again. Every such call, of the pass and of its children, in a world with every
+ * kind of resource; by SIGKILL, by SIGTERM, and by a power cut, after which only what was synced is left.
+ */
+#include "power.h"
+#include "sweep.h"
+#include "sweep_report.h"
+#include "unit.h"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <time.h>
+
+/* main() of the program, by another name: see the Makefile. */
+int program_main(int argc, char **argv);
+
+/* Whatever can leave a trace: in files, in names, in processes, at an engine. */
+static const long changing[] = { SYS_write, SYS_writev, SYS_pwrite64, SYS_pwritev, SYS_pwritev2,
+	SYS_fsync, SYS_fdatasync, SYS_syncfs, SYS_sync_file_range, SYS_ftruncate, SYS_truncate,
+	SYS_fallocate, SYS_creat, SYS_unlink, SYS_unlinkat, SYS_rename, SYS_renameat, SYS_renameat2,
+	SYS_link, SYS_linkat, SYS_symlink, SYS_symlinkat, SYS_mkdir, SYS_mkdirat, SYS_rmdir,
+	SYS_mknodat, SYS_chmod, SYS_fchmod, SYS_fchmodat, SYS_chown, SYS_fchown, SYS_fchownat,
+	SYS_utimensat, SYS_setxattr, SYS_fsetxattr, SYS_kill, SYS_tgkill, SYS_pidfd_send_signal,
+	SYS_mount, SYS_umount2, SYS_sendto, SYS_sendmsg, SYS_ioctl, SYS_copy_file_range,
+	SYS_sendfile };
+
+enum { LIMIT_S = 300 };
+
+enum way {
+	WAY_KILL,       /* all of it */
+	WAY_KILL_CHILD, /* a process that the pass has started */
+	WAY_TERMINATE,  /* SIGTERM for the pass */
+	WAY_POWER       /* all of it, and what was not synced is lost */
+};
+
+/* One sequence of points: the words of a call, and how it ends. */
+struct series {
+	const char *name, *words;
+	enum way way;
+};
+
+#define PASS "--json"
+
+static const struct series all_series[] = {
+	{ "a pass, killed", PASS, WAY_KILL },
+	{ "a pass, its power cut", PASS, WAY_POWER },
+	{ "a pass, terminated", PASS, WAY_TERMINATE },
+	{ "a child of a pass, killed", PASS, WAY_KILL_CHILD },
+	{ "register, killed",
+		"register fresh --repo REPO --branch sbx/fresh --created @1700000000 --ttl 1h",
+		WAY_KILL },
+	{ "finish, killed", "finish live --failed", WAY_KILL },
+	{ "pin, killed", "pin live --for never --reason why --by me", WAY_KILL },
+	{ "unpin, killed", "unpin pinned", WAY_KILL },
+	{ "register, its power cut",
+		"register fresh --repo REPO --branch sbx/fresh --created @1700000000 --ttl 1h",
+		WAY_POWER },
+	{ "pin, its power cut", "pin live --for never --reason why --by me", WAY_POWER },
+	{ "unpin, its power cut", "unpin pinned", WAY_POWER },
+};
+
+static const char *series_name(size_t series)
+{
+	return all_series[series].name;
+}
+
+static bool is_pass(const struct series *series)
+{
+	return text_equal(series->words, PASS);
+}
+
+static char *words_of(const struct sweep_world *world, const struct series *series)
+{
+	const char *repo = strstr(series->words, "REPO");
+
+	if (!repo)
+		return mem_dup(series->words);
+	return mem_printf("%.*s%s%s", (int)(repo - series->words), series->words, world->repo,
+		repo + strlen("REPO"));
+}
+
+/* ----------------------------------------------------------------------------------- the killing */
+
+/* A call that is killed at one of its calls. */
+struct victim {
+	struct sweep_world *world;
+	const struct series *series;
+	char *words;
+	const char *end;  /* what is left when nobody disturbs it */
+	size_t at, calls; /* from 1; so far */
+	struct power_watch watches[3];
+	struct power power;
+	struct text what; /* the call at which it happened */
+};
+
+static void victim_done(struct victim *victim)
+{
+	power_done(&victim->power);
+	text_done(&victim->what);
+	free(victim->words);
+}
+
+static void complain(const struct victim *victim, const char *what, const char *detail)
+{
+	sweep_complain("%s at %zu, %s: %s%s%s", victim->series->name, victim->at, victim->what.data,
+		what, detail ? ": " : "", detail ? detail : "");
+}
+
+static int act_of(enum way way)
+{
+	switch (way) {
+	case WAY_KILL:
+	case WAY_POWER:
+		return TRACER_KILL_ALL;
+	case WAY_KILL_CHILD:
+		return TRACER_KILL_ONE;
+	case WAY_TERMINATE:
+		return TRACER_TERMINATE;
+	}
+	abort();
+}
+
+static int on_call(void *context, const struct tracer_call *call)
+{
+	struct victim *victim = context;
+	enum way way = victim->series->way;
+
+	if (way == WAY_KILL_CHILD && !call->of_child)
+		return TRACER_GO_ON;
+	if (++victim->calls != victim->at) {
+		if (way == WAY_POWER)
+			power_note(&victim->power, call);
+		return TRACER_GO_ON;
+	}
+	tracer_describe(&victim->what, call);
+	return act_of(way);
+}
+
+static int run_victim(struct victim *victim)
+{
+	const struct trace trace = {
+		.calls = changing,
+		.call_count = ARRAY_SIZE(changing),
+		.on_call = on_call,
+		.context = victim,
+		.limit_s = LIMIT_S,
+	};
+
+	return sweep_world_trace(victim->world, victim->words, &trace);
+}
+
+/* ------------------------------------------------------------------------------------ power cuts */
+
+static bool is_marker(const char *name)
+{
+	return text_ends(name, ".sbx") || text_ends(name, ".keep") || strstr(name, ".sbx-new-");
+}
+
+static bool is_database(const char *name)
+{
+	return text_equal(name, "reap.db");
+}
+
+static bool is_journal(const char *name)
+{
+	return text_equal(name, "reap.db-journal");
+}
+
+static void power_watch(struct victim *victim)
+{
+	const struct sweep_world *world = victim->world;
+
+	victim->watches[0] = (struct power_watch){ .top = world->state, .whole = true };
+	victim->watches[1] = (struct power_watch){ .top = world->repo, .whole = true };
+	victim->watches[2] = (struct power_watch){ .top = world->root, .concerns = is_marker };
+	power_begin(&victim->power, victim->watches, ARRAY_SIZE(victim->watches));
+}
+
+/*
+ * A disk may have come to some of what was not synced. One way at a point, in turn; all of them at every
+ * point when there is time.
+ */
+static void cut(struct victim *victim, size_t turn)
+{
+	static bool (*const spared[])(const char *name) = { NULL, is_database, is_journal };
+
+	power_cut(&victim->power, spared[turn % ARRAY_SIZE(spared)]);
+}
+
+/* ------------------------------------------------------------------------- what has to be the end */
+
+static void expect_protected(const struct victim *victim, const char *when)
+{
+	char *now CLEANUP(mem_done) = sweep_world_protected(victim->world);
+	char *difference CLEANUP(mem_done) =
+		sweep_world_difference(victim->world->protected_before, now);
+
+	if (difference)
+		complain(victim, when, difference);
+}
+
+/*
+ * Passes are minutes apart, so the locks that a process left in the repository are old by the next one.
+ * Those on the refs of salvages stay: nobody needs them, for the next takes another name.
+ */
+static void age_locks(const struct sweep_world *world)
+{
+	static const char *const refs[] = { "all", "unsaved" };
+	const struct timespec then = { .tv_sec = time(NULL) - 120 }, times[] = { then, then };
+
+	for (size_t i = 0; i < ARRAY_SIZE(refs); i++) {
+		char *lock CLEANUP(mem_done) =
+			mem_printf("%s/refs/heads/sbx/%s.lock", world->repo, refs[i]);
+
+		(void)utimensat(AT_FDCWD, lock, times, AT_SYMLINK_NOFOLLOW);
+	}
+}
+
+/* The call, and when it was not a pass one behind it: 0, or the exit code that is not. */
+static int call_and_pass(struct sweep_world *world, const struct series *series, const char *words)
+{
+	int code = sweep_world_run(world, words);
+
+	return code != 0 || is_pass(series) ? code : sweep_world_run(world, PASS);
+}
+
+/* What it leaves when nobody disturbs it; made when it is first asked for, once in each world. */
+static const char *undisturbed(struct sweep_world *world, const struct series *series)
+{
+	static char *ends[ARRAY_SIZE(all_series)];
+	char **end = &ends[series - all_series];
+	char *words CLEANUP(mem_done) = words_of(world, series);
+	char *description CLEANUP(mem_done) = NULL;
+
+	if (*end)
+		return *end;
+	sweep_world_reset(world);
+	if (call_and_pass(world, series, words) != 0)
+		sweep_complain("%s: undisturbed: %s", words, sweep_world_complaints(world));
+	description = sweep_world_describe(world);
+	return *end = TAKE_PTR(description);
+}
+
+static void expect_end(const struct victim *victim, const char *description)
+{
+	char *difference CLEANUP(mem_done) = sweep_world_difference(victim->end, description);
+
+	if (difference)
+		complain(victim, "after it was repeated", difference);
+}
+
+static void expect_repeated(const struct victim *victim)
+{
+	int code = call_and_pass(victim->world, victim->series, victim->words);
+	char *now CLEANUP(mem_done) = sweep_world_describe(victim->world);
+	char *said CLEANUP(mem_done) = sweep_world_complaints(victim->world);
+
+	if (code != 0)
+		complain(victim, "the next one does not end with 0", said);
+	else
+		expect_end(victim, now);
+}
+
+/* The pass of a child that was killed goes on, and may have done some of it another way. */
+static void expect_finished(const struct victim *victim)
+{
+	char *left CLEANUP(mem_done) = sweep_report_end_fault(victim->world);
+
+	if (left)
+		complain(victim, left, NULL);
+}
+
+static void expect_victim(const struct victim *victim, int status)
+{
+	int signal = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
+	char *fault CLEANUP(mem_done) = NULL;
+
+	switch (victim->series->way) {
+	case WAY_KILL:
+	case WAY_POWER:
+		if (signal != SIGKILL)
+			complain(victim, "it lives on", NULL);
+		return;
+	case WAY_TERMINATE:
+		if (signal == SIGTERM)
+			return;
+		fault = sweep_report_fault(victim->world, status, true);
+		if (!fault && WEXITSTATUS(status) != 0)
+			fault = mem_printf("it ends with %d", WEXITSTATUS(status));
+		break;
+	case WAY_KILL_CHILD:
+		fault = sweep_report_fault(victim->world, status, false);
+		break;
+	}
+	if (fault)
+		complain(victim, fault, NULL);
+}
+
+static enum sweep_answer try_point(
+	struct sweep_world *world, const struct series *series, size_t number, size_t turn)
+{
+	struct victim victim CLEANUP(victim_done) = {
+		.world = world,
+		.series = series,
+		.words = words_of(world, series),
+		.end = undisturbed(world, series),
+		.at = number,
+	};
+	int status;
+
+	sweep_world_reset(world);
+	if (series->way == WAY_POWER)
+		power_watch(&victim);
+	status = run_victim(&victim);
+	if (victim.calls < number)
+		return SWEEP_PASSED;
+	expect_victim(&victim, status);
+	if (series->way == WAY_POWER)
+		cut(&victim, turn);
+	if (is_pass(series))
+		expect_protected(&victim, "it changes");
+	age_locks(world);
+	if (series->way == WAY_KILL_CHILD)
+		expect_finished(&victim);
+	else
+		expect_repeated(&victim);
+	if (is_pass(series))
+		expect_protected(&victim, "the next pass changes");
+	return SWEEP_TRIED;
+}
+
+static enum sweep_answer point(struct sweep_world *world, size_t series, size_t number)
+{
+	size_t turns = getenv("SBX_LONG") && all_series[series].way == WAY_POWER ? 3 : 1;
+	enum sweep_answer answer = SWEEP_PASSED;
+
+	for (size_t turn = 0; turn < turns; turn++)
+		answer = try_point(world, &all_series[series], number, number + turn);
+	return answer;
+}
+
+static void what_is_killed_anywhere_is_finished_by_the_next(void **state)
+{
+	const struct sweep sweep = {
+		.what = "killed",
+		.program = program_main,
+		.series = ARRAY_SIZE(all_series),
+		.name = series_name,
+		.point = point,
+	};
+
+	(void)state;
+	sweep_run(&sweep);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(what_is_killed_anywhere_is_finished_by_the_next),
+	};
+
+	return cmocka_run_group_tests_name(
+		"killed everywhere", tests, sweep_set_up, sweep_tear_down);
+}

@@ -1,0 +1,94 @@
+#include "sweep_report.h"
+
+#include "exit_code.h"
+
+#include <jansson.h>
+#include <sys/wait.h>
+
+static const char *const due[] = { "all", "unsaved", "overdue" };
+
+static const char *text_of(const json_t *run, const char *key)
+{
+	const char *text = json_string_value(json_object_get(run, key));
+
+	return text ? text : "";
+}
+
+/* The report of a run, or NULL. */
+static const json_t *run_of(const json_t *report, const char *name)
+{
+	const json_t *runs = json_object_get(report, "runs");
+
+	for (size_t i = 0; i < json_array_size(runs); i++)
+		if (text_equal(text_of(json_array_get(runs, i), "run"), name))
+			return json_array_get(runs, i);
+	return NULL;
+}
+
+static char *run_fault(const struct sweep_world *world, const json_t *report, const char *name,
+	int code, bool stopped)
+{
+	const json_t *run = run_of(report, name);
+	bool done = sweep_world_is_done(world, name);
+	const char *reason = text_of(run, "reason");
+
+	if (text_equal(text_of(run, "result"), "reaped") && !done)
+		return mem_printf("%s is said to be reaped, and is not", name);
+	if (code != 0 || done)
+		return NULL;
+	if (stopped && text_equal(reason, "deferred"))
+		return NULL;
+	return mem_printf("exit code 0, and %s was due and is left: %s %s %s", name,
+		text_of(run, "verdict"), reason, text_of(run, "error"));
+}
+
+static char *output_fault(const struct sweep_world *world, int code, bool stopped)
+{
+	char *output CLEANUP(mem_done) = sweep_world_output(world), *fault = NULL;
+	char *said CLEANUP(mem_done) = sweep_world_complaints(world);
+	json_error_t where;
+	json_t *report;
+
+	/* Before there is a plan there is nothing to report, and the code says so. */
+	if (!*output && code != 0)
+		return NULL;
+	report = json_loads(output, 0, &where);
+	if (!report && code != 0 && strstr(said, "write standard output"))
+		return NULL;
+	if (!report)
+		return mem_printf("exit code %d, and the report is no JSON: %s", code, where.text);
+	for (size_t i = 0; i < ARRAY_SIZE(due) && !fault; i++)
+		fault = run_fault(world, report, due[i], code, stopped);
+	json_decref(report);
+	return fault;
+}
+
+char *sweep_report_fault(const struct sweep_world *world, int status, bool stopped)
+{
+	static const char *const signs[] = { "Sanitizer", "runtime error:", "Assertion" };
+	char *said CLEANUP(mem_done) = sweep_world_complaints(world);
+
+	for (size_t i = 0; i < ARRAY_SIZE(signs); i++)
+		if (strstr(said, signs[i]))
+			return mem_printf("it says %.400s", strstr(said, signs[i]));
+	if (status == TRACER_HANGS)
+		return mem_printf("it hangs");
+	if (WIFSIGNALED(status))
+		return mem_printf("it died of signal %d", WTERMSIG(status));
+	return output_fault(world, WEXITSTATUS(status), stopped);
+}
+
+char *sweep_report_end_fault(struct sweep_world *world)
+{
+	int code = sweep_world_run(world, "--json");
+	char *said CLEANUP(mem_done) = sweep_world_complaints(world);
+
+	if (code == EXIT_ATTENTION && !sweep_world_is_done(world, "unsaved"))
+		code = sweep_world_run(world, "--json --run unsaved --early");
+	if (code != 0)
+		return mem_printf("the next pass ends with %d %s", code, said);
+	for (size_t i = 0; i < ARRAY_SIZE(due); i++)
+		if (!sweep_world_is_done(world, due[i]))
+			return mem_printf("the next pass leaves %s", due[i]);
+	return sweep_world_holds_unsaved(world) ? NULL : mem_printf("unsaved work is lost");
+}

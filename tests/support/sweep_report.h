@@ -1,0 +1,17 @@
+/* What a pass says of itself (--json), judged by what it left. */
+#pragma once
+
+#include "sweep_world.h"
+
+/*
+ * NULL, or what is wrong with it, for the caller to free: no valid report where one is due, a run that
+ * is said to be reaped and is not, an exit code 0 with something due left, a sanitizer's finding, a
+ * failed assertion. `status` is that of the traced process; `stopped`: what was due may be deferred.
+ */
+char *sweep_report_fault(const struct sweep_world *world, int status, bool stopped);
+
+/*
+ * Lets a pass finish what an earlier one has failed to do. NULL, or what it left, for the caller to
+ * free. Salvage that failed is tried again after an hour, or when somebody asks for that: so it is.
+ */
+char *sweep_report_end_fault(struct sweep_world *world);
