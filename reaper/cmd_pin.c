@@ -6,6 +6,7 @@
 #include "books.h"
 #include "complain.h"
 #include "notice.h"
+#include "os/dir.h"
 #include "state/marker.h"
 #include "state/pins.h"
 #include "verbs.h"
@@ -42,13 +43,46 @@ static void pin_print(const struct pin *pin, int64_t now_s, bool known)
 	(void)puts(known ? "" : "; no such run is known yet");
 }
 
+/*
+ * Whether a .keep is there that is not the mirror of the pin before: somebody made it, and it has to
+ * hold on when this pin ends. -errno: it cannot be read, so it is not ours to write over either.
+ */
+static int keep_is_anothers(const struct books *books, const char *root_path,
+	const struct pin *before, const struct pin *pin, struct error *error)
+{
+	struct arena arena CLEANUP(arena_done) = { 0 };
+	int root CLEANUP(fd_done) = dir_open(root_path, NULL);
+	struct pin *found;
+	int r = root < 0 ? 0 : keep_read(root, pin->run, &arena, &found, error);
+
+	if (root < 0 || r == -ENOENT)
+		return 0; /* what is wrong with the root is told when it is written to */
+	if (r < 0)
+		return r;
+	if (before && before->until_s == found->until_s && before->since_s == found->since_s)
+		return 0;
+	return !found->until_s || found->until_s > books->now_s;
+}
+
 /* The row keeps it already; the mirror is for those who see only the root. */
-static enum exit_code pin_mirror(
-	const struct books *books, const struct record *row, const struct pin *pin)
+static enum exit_code pin_mirror(const struct books *books, const struct record *row,
+	const struct pin *before, const struct pin *pin)
 {
 	const char *root = beside_root(&books->settings, pin->run, row);
 	struct error error = { 0 };
+	int r = root ? keep_is_anothers(books, root, before, pin, &error) : 0;
 
+	if (r > 0) {
+		notice("%s/%s.keep is not of this pin and keeps %s, too; 'unpin %s' ends both",
+			root, pin->run, pin->run, pin->run);
+		return EXIT_DONE;
+	}
+	if (r < 0) {
+		notice("the pin of %s holds, but its file beside the workspace is another's: %s",
+			pin->run, error.text);
+		return EXIT_ATTENTION;
+	}
+	error = (struct error){ 0 };
 	if (!root || keep_write(root, pin, &error) >= 0)
 		return EXIT_DONE;
 	notice("the pin of %s holds, but its file beside the workspace is missing: %s", pin->run,
@@ -66,10 +100,12 @@ static enum exit_code pin_set(
 
 	if (code != EXIT_DONE)
 		return code;
+	if (pins_load(books->store, inventory, &error) < 0)
+		return complain(&error, error.code);
 	if (pins_set(books->store, pin, &known, &error) < 0)
 		return complain(&error, error.code);
 	run = inventory_find(inventory, pin->run);
-	code = pin_mirror(books, run ? run->row : NULL, pin);
+	code = pin_mirror(books, run ? run->row : NULL, run ? run->pin : NULL, pin);
 	pin_print(pin, books->now_s, known || beside_known(&books->settings, pin->run));
 	return code;
 }

@@ -184,8 +184,13 @@ pinning() {
 	check "whether the run is known is told" same "false false true false" \
 		"$(reap pins --json | jq -r '.pins[].known' | paste -sd' ')"
 	printf '\0rubbish' >"$root/odd.keep"
+	check "a pin is not written over what cannot be read" got_and_says 1 "pin of odd holds" pin odd
+	check "so it is still there" says "rubbish" "$(tr -d '\0' <"$root/odd.keep")"
 	check "a pin that cannot be read needs a person" got_and_says 1 "odd +unreadable" pins
 	check "unpin ends it all the same" got_and_says 0 "odd is unpinned" unpin odd
+	check "a pin leaves what somebody made by hand" \
+		got_and_says 0 'handmade.keep is not of this pin' pin handmade --for 1h
+	check "which keeps when the pin has ended" same "" "$(cat "$root/handmade.keep")"
 	check "and those made by hand" got_and_says 0 "is unpinned" unpin handmade
 	check "no file is left of it" no_file "$root/handmade.keep"
 	check "unpin of nothing is success" got_and_says 0 "was not pinned" unpin handmade
