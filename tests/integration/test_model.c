@@ -1,0 +1,1016 @@
+/*
+ * P1 to P12 as a property: random worlds with random histories (support/model_op.h), in which the
+ * program's verbs run in children on a clock that the test moves, and a model that is written from the
+ * description alone (support/model_rules.h) says after each pass what may be gone and what must be.
+ *
+ *	test_model [SECONDS [SEED]]	worlds from that seed on, for so long
+ *	test_model FILE...		histories that were kept
+ *
+ * Each world has a number of its own, its seed, and can be played again. One that fails is made
+ * shorter, and printed as it would stand in tests/fixtures/model.
+ */
+#include "unit.h"
+
+#include "child.h"
+#include "group.h"
+#include "model_rules.h"
+#include "model_shrink.h"
+#include "options.h"
+#include "simgate.h"
+#include "verbs.h"
+#include "workdir.h"
+
+#include <curl/curl.h>
+#include <dirent.h>
+#include <errno.h>
+#include <git2.h>
+#include <poll.h>
+#include <pwd.h>
+#include <sched.h>
+#include <sys/mount.h>
+#include <sys/prctl.h>
+#include <sys/random.h>
+#include <sys/wait.h>
+
+enum {
+	SECONDS = 60,
+	SECONDS_LONG = 1800,
+	WORKERS = 2,
+	WORDS_MAX = 32,
+	CODE_SANITIZER = 99,
+	FAILED_TO_END = 200,
+	VERB_MS = 120000,
+	SHRINK_TRIES = 200,
+	FAULT_MAX = 600,
+	UP_S = 30
+};
+
+/* One history in the world, and the first thing that is wrong with it. */
+struct play {
+	struct model_world *world;
+	struct model model;
+	struct told told, forecast;
+	unsigned at; /* the operation */
+	unsigned passes;
+	bool loud;
+	char fault[FAULT_MAX];
+	const char *kind; /* of fault; while it is made shorter, it stays of this kind */
+};
+
+const char *__asan_default_options(void);
+const char *__asan_default_options(void)
+{
+	return "exitcode=99:detect_leaks=0";
+}
+
+static PRINTF_LIKE(2, 3) void fault(struct play *play, const char *format, ...)
+{
+	va_list args;
+
+	if (*play->fault)
+		return;
+	play->kind = format;
+	va_start(args, format);
+	(void)vsnprintf(play->fault, sizeof(play->fault), format, args);
+	va_end(args);
+}
+
+/* ---- verbs */
+
+static char *output_path(const struct play *play, const char *name)
+{
+	return mem_printf("%s/output.%s", play->world->path, name);
+}
+
+static void redirect(const struct play *play)
+{
+	char *out CLEANUP(mem_done) = output_path(play, "out");
+	char *err CLEANUP(mem_done) = output_path(play, "err");
+	int null = open("/dev/null", O_RDONLY | O_CLOEXEC);
+	int out_fd = open(out, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+	int err_fd = open(err, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+
+	if (dup2(null, STDIN_FILENO) < 0 || dup2(out_fd, STDOUT_FILENO) < 0 ||
+		dup2(err_fd, STDERR_FILENO) < 0 || prctl(PR_SET_PDEATHSIG, SIGKILL) != 0)
+		_exit(FAILED_TO_END);
+}
+
+/* `sbx-reap WORDS`; never returns. */
+static void verb_child(const struct play *play, char *words)
+{
+	char *argv[WORDS_MAX] = { (char[]){ "sbx-reap" } };
+	char *config CLEANUP(mem_done) = mem_printf("%s/reap.ini", play->world->path);
+	struct options options;
+	struct error error = { 0 };
+	enum exit_code code;
+	int argc = 1;
+
+	redirect(play);
+	for (char *word; argc < WORDS_MAX - 3 && (word = strsep(&words, " "));)
+		if (*word)
+			argv[argc++] = word;
+	argv[argc++] = (char[]){ "--config" };
+	argv[argc++] = config;
+	if (options_parse(argc, argv, simclock_now_s(), &options, &error) < 0) {
+		(void)fprintf(stderr, "%s\n", error.text);
+		_exit(EXIT_USAGE);
+	}
+	code = options.verb->act(&options);
+	(void)fflush(stdout);
+	_exit((int)code);
+}
+
+/* Its exit code, or minus the signal that ended it. */
+static int ended(struct play *play, pid_t pid, const char *words)
+{
+	int pidfd CLEANUP(fd_done) = (int)syscall(SYS_pidfd_open, pid, 0);
+	struct pollfd poll_fd = { .fd = pidfd, .events = POLLIN };
+	int status;
+
+	if (pidfd >= 0 && poll(&poll_fd, 1, VERB_MS) == 0) {
+		fault(play, "'%s' does not end", words);
+		(void)kill(pid, SIGKILL);
+	}
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	return WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status);
+}
+
+static void check_code(struct play *play, int code, const char *words)
+{
+	char *err CLEANUP(mem_done) = output_path(play, "err");
+	char said[400] = "";
+	int fd CLEANUP(fd_done) = -EBADF;
+
+	if (code == 0 || code == 1 || code == 69)
+		return;
+	fd = open(err, O_RDONLY | O_CLOEXEC);
+	(void)!read(fd, said, sizeof(said) - 1);
+	fault(play, "'%s' answers %d: %s", words, code, said);
+}
+
+static void tell_loudly(const struct play *play, const char *words, int code)
+{
+	char *err CLEANUP(mem_done) = output_path(play, "err");
+	char text[1000] = "";
+	int fd CLEANUP(fd_done) = open(err, O_RDONLY | O_CLOEXEC);
+
+	(void)!read(fd, text, sizeof(text) - 1);
+	print_message("#   %s -> %d\n%s", words, code, text);
+}
+
+static PRINTF_LIKE(2, 3) int verb(struct play *play, const char *format, ...)
+{
+	char words[512], shown[512];
+	va_list args;
+	pid_t pid;
+	int code;
+
+	va_start(args, format);
+	(void)vsnprintf(words, sizeof(words), format, args);
+	va_end(args);
+	(void)snprintf(shown, sizeof(shown), "%s", words);
+	(void)fflush(stdout);
+	pid = fork();
+	assert_true(pid >= 0);
+	if (pid == 0)
+		verb_child(play, words);
+	code = ended(play, pid, shown);
+	check_code(play, code, shown);
+	if (play->loud)
+		tell_loudly(play, shown, code);
+	return code;
+}
+
+/* Whether the last verb said that on `stream`. */
+static bool said(const struct play *play, const char *stream, const char *what)
+{
+	char *path CLEANUP(mem_done) = output_path(play, stream);
+	char text[2000] = "";
+	int fd CLEANUP(fd_done) = open(path, O_RDONLY | O_CLOEXEC);
+
+	(void)!read(fd, text, sizeof(text) - 1);
+	return strstr(text, what) != NULL;
+}
+
+static void read_told(struct play *play, struct told *told)
+{
+	char *out CLEANUP(mem_done) = output_path(play, "out");
+
+	told_read(told, out);
+	if (*told->fault)
+		fault(play, "%s", told->fault);
+}
+
+/* ---- what a harness and a person do */
+
+static int do_register(struct play *play, const struct op *op, const struct sight *sight)
+{
+	const struct model_run *run = &play->model.runs[op->run];
+	char *path CLEANUP(mem_done) =
+		mem_printf("--path %s/scratch/r%u", play->world->path, op->run);
+	char *group CLEANUP(mem_done) = mem_printf("--cgroup %s/r%u", groups_root(), op->run);
+	char *owner CLEANUP(mem_done) = mem_printf("--pid %d", play->world->owner[op->run]);
+	char *ttl CLEANUP(mem_done) = mem_printf("--ttl %llds", (long long)op->value);
+
+	if (!sight->tree && !sight->scratch && !run->row.there)
+		return 1; /* there is nothing to register yet */
+	return verb(play, "register r%u %s %s %s %s", op->run, run->row.there ? "" : ttl,
+		sight->scratch ? path : "", sight->group ? group : "", sight->owner ? owner : "");
+}
+
+static int do_pin(struct play *play, const struct op *op)
+{
+	const struct model_run *run = &play->model.runs[op->run];
+	int code = verb(play, op->value ? "pin r%u --for %llds" : "pin r%u --for never", op->run,
+		(long long)op->value);
+
+	if (code == 1 && said(play, "err", "pin of"))
+		return 0; /* only its mirror is missing */
+	if (code == 1 && (run->begun == NO || !said(play, "err", "being taken apart")))
+		fault(play, "pin of r%u is refused, and nothing had begun", op->run);
+	return code;
+}
+
+/* What the program answers; -1: it is not asked. */
+static int do_verb(struct play *play, const struct op *op, const struct sight *sight)
+{
+	switch ((int)op->kind) {
+	case OP_REGISTER:
+		return do_register(play, op, sight);
+	case OP_RENEW:
+		return verb(play, op->value ? "renew r%u --ttl %llds" : "renew r%u", op->run,
+			(long long)op->value);
+	case OP_FINISH_OK:
+		return verb(play, "finish r%u --ok", op->run);
+	case OP_FINISH_FAILED:
+		return verb(play, "finish r%u --failed", op->run);
+	case OP_FORGET:
+		return verb(play, "forget r%u", op->run);
+	case OP_PIN:
+		return do_pin(play, op);
+	case OP_UNPIN:
+		return verb(play, "unpin r%u", op->run);
+	default:
+		model_world_apply(play->world, op, play->model.now_s);
+		return -1;
+	}
+}
+
+static void do_to_run(struct play *play, const struct op *op)
+{
+	struct sight before = model_world_look(play->world, op->run), after;
+	int code = do_verb(play, op, &before);
+
+	after = model_world_look(play->world, op->run);
+	model_run_told(&play->model, op, code, &before, &after);
+	if (play->loud)
+		print_message("#   r%u: tree %d, marker %d, record %d, branch %d, keep %d\n",
+			op->run, after.tree != 0, after.marker != 0, after.record != 0,
+			after.branch != 0, after.keep != 0);
+}
+
+/* ---- what the host does */
+
+static void do_host(struct play *play, const struct op *op)
+{
+	switch ((int)op->kind) {
+	case OP_ADVANCE:
+		simclock_advance(op->value);
+		break;
+	case OP_STEP:
+		simclock_step(op->value);
+		break;
+	case OP_SUSPEND:
+		simclock_suspend(op->value);
+		break;
+	case OP_REBOOT:
+		for (unsigned run = 0; run < OP_RUNS; run++)
+			model_world_end_processes(play->world, run);
+		simclock_reboot(op->value, UP_S);
+		break;
+	case OP_HOLD:
+		(void)verb(play, op->value ? "hold --for %llds" : "hold", (long long)op->value);
+		break;
+	case OP_RESUME:
+		(void)verb(play, "resume");
+		break;
+	default:
+		abort();
+	}
+	model_host(&play->model, op, simclock_now_s());
+}
+
+/* ---- passes */
+
+struct pass {
+	struct pass_way way;
+	char words[128];
+	struct sight before[OP_RUNS], after[OP_RUNS];
+	struct expectation expected[OP_RUNS];
+};
+
+static const char *name_of(unsigned run)
+{
+	static const char *const names[OP_RUNS] = { "r0", "r1", "r2", "r3" };
+
+	return names[run];
+}
+
+static void pass_prepare(struct play *play, const struct op *op, struct pass *ret)
+{
+	*ret = (struct pass){ .way = {
+				      .only = op->kind == OP_PASS_RUN || op->kind == OP_PASS_EARLY
+						      ? (int)op->run
+						      : -1,
+				      .early = op->kind == OP_PASS_EARLY,
+				      .some = op->kind == OP_PASS_MAX,
+			      } };
+	(void)snprintf(ret->words, sizeof(ret->words), "--json");
+	if (ret->way.some)
+		(void)snprintf(ret->words, sizeof(ret->words), "--json --max %d", (int)op->value);
+	if (ret->way.only >= 0)
+		(void)snprintf(ret->words, sizeof(ret->words), "--json --run r%u%s", op->run,
+			ret->way.early ? " --early" : "");
+	for (unsigned run = 0; run < OP_RUNS; run++) {
+		ret->before[run] = model_world_look(play->world, run);
+		ret->expected[run] = model_expect(&play->model, run, &ret->before[run], &ret->way);
+	}
+}
+
+static void look_after(struct play *play, struct pass *pass)
+{
+	const char *harmed = model_world_harmed(play->world);
+
+	for (unsigned run = 0; run < OP_RUNS; run++)
+		pass->after[run] = model_world_look(play->world, run);
+	if (harmed)
+		fault(play, "%s is nobody's, and is not what it was", harmed);
+}
+
+/*
+ * Whether another ref may contain the branch, so that it is not needed any more: the branch of another
+ * run (all have the same second commit), or a salvage, which contains what it was made upon.
+ */
+static bool is_contained(const struct play *play, const struct pass *pass, unsigned number)
+{
+	const struct sight *sight = &pass->before[number];
+
+	for (unsigned run = 0; run < OP_RUNS; run++)
+		if (run != number && pass->before[run].ahead)
+			return true;
+	return play->model.unsaved == UNSAVED_SALVAGED &&
+	       (sight->dirty || sight->fresh || play->model.runs[number].gone || !sight->gitfile ||
+		       !sight->record);
+}
+
+/* What must hold after any pass, however it ended: nothing went that may not go. */
+static void check_kept(struct play *play, const struct pass *pass, unsigned run)
+{
+	const struct sight *before = &pass->before[run], *after = &pass->after[run];
+	const struct expectation *expected = &pass->expected[run];
+
+	if (expected->stays_whole && !sight_equal(before, after))
+		fault(play, "r%u was to stay whole: %s", run, expected->why);
+	if ((expected->reap == NO || expected->tree_stays) &&
+		(before->tree != after->tree || before->tree_sum != after->tree_sum))
+		fault(play, "the tree of r%u was to stay: %s", run, expected->why);
+	if ((expected->reap == NO || !play->model.runs[run].scratch) &&
+		(before->scratch != after->scratch || before->scratch_sum != after->scratch_sum))
+		fault(play, "the path of r%u was to stay: %s", run, expected->why);
+	if (before->guest && !after->guest)
+		fault(play, "a process that is not the run's was killed in r%u", run);
+	if (before->owner && !after->owner && !play->model.runs[run].owner)
+		fault(play, "a process that was not registered was killed for r%u", run);
+	if (before->branch && !after->branch &&
+		(play->model.branch == BRANCH_STAYS ||
+			(play->model.branch == BRANCH_MERGED_GOES && before->ahead &&
+				!is_contained(play, pass, run))))
+		fault(play, "the branch of r%u was to stay", run);
+}
+
+static void check_salvaged(struct play *play, const struct pass *pass, unsigned run)
+{
+	const struct sight *before = &pass->before[run];
+
+	if (play->model.unsaved == UNSAVED_LOST || !play->model.runs[run].linked || !before->tree ||
+		pass->after[run].tree == before->tree)
+		return;
+	if (before->dirty && !model_world_salvaged(play->world, run, play->world->dirty))
+		fault(play, "a changed file of r%u went and was not salvaged", run);
+	if (before->fresh && !model_world_salvaged(play->world, run, play->world->fresh))
+		fault(play, "a new file of r%u went and was not salvaged", run);
+}
+
+/* What is told agrees with what was to be, in forecasts too. */
+static void check_told(struct play *play, const struct pass *pass, unsigned run,
+	const struct told_run *told, const char *who)
+{
+	const struct expectation *expected = &pass->expected[run];
+	bool reaps = told && text_equal(told->verdict, "reap");
+	bool stops = told && text_equal(told->verdict, "stop");
+
+	if (reaps && expected->reap == NO)
+		fault(play, "%s: r%u goes (%s), but %s", who, run, told->reason, expected->why);
+	if (stops && expected->stop == NO)
+		fault(play, "%s: r%u is stopped (%s), but %s", who, run, told->reason,
+			expected->why);
+	if (expected->reap == YES && !expected->tree_stays && !reaps &&
+		(told || !model_is_gone(&play->model, run, &pass->before[run])))
+		fault(play, "%s: r%u was to go, but is %s, %s: %s", who, run,
+			told ? told->verdict : "not told", told ? told->reason : "",
+			told ? told->error : "");
+	if (expected->stop == YES && !stops)
+		fault(play, "%s: r%u was to be stopped, but is %s, %s: %s", who, run,
+			told ? told->verdict : "not told", told ? told->reason : "",
+			told ? told->error : "");
+}
+
+static void check_done(struct play *play, const struct pass *pass, unsigned run)
+{
+	const struct told_run *told = told_find(&play->told, name_of(run));
+	const struct expectation *expected = &pass->expected[run];
+	bool gone = model_is_gone(&play->model, run, &pass->after[run]);
+
+	check_told(play, pass, run, told, "pass");
+	if (told && text_equal(told->result, "reaped") && !gone)
+		fault(play, "r%u is told to be reaped, and is not gone", run);
+	if (expected->reap == YES && !expected->tree_stays && !gone)
+		fault(play, "r%u was to go, and is not gone: %s, %s, %s: %s", run,
+			told ? told->verdict : "not told", told ? told->reason : "",
+			told ? told->result : "", told ? told->error : "");
+	if (expected->stop == YES && pass->after[run].owner && play->model.runs[run].owner)
+		fault(play, "the process of r%u was to be stopped", run);
+}
+
+/* P10: a forecast changes nothing, and says what the pass then does. */
+static void forecast(struct play *play, const struct pass *pass)
+{
+	uint64_t sum = model_world_sum(play->world);
+	int code = verb(play, "--dry-run %s", pass->words);
+
+	read_told(play, &play->forecast);
+	if (code != play->forecast.code && play->forecast.code == 0 && code != 1)
+		fault(play, "a dry run answers %d, its report says %d", code, play->forecast.code);
+	for (unsigned run = 0; run < OP_RUNS; run++)
+		check_told(play, pass, run, told_find(&play->forecast, name_of(run)), "dry run");
+	if (sum != model_world_sum(play->world))
+		fault(play, "a dry run changed something");
+}
+
+static void check_forecast(struct play *play)
+{
+	for (unsigned i = 0; i < play->told.count; i++) {
+		const struct told_run *did = &play->told.runs[i];
+		const struct told_run *was = told_find(&play->forecast, did->run);
+
+		if (!was)
+			fault(play, "%s was not in the dry run", did->run);
+		else if (!text_equal(was->verdict, did->verdict) ||
+			 !text_equal(was->reason, did->reason))
+			fault(play, "%s: the dry run said %s, %s, the pass %s, %s: %s", did->run,
+				was->verdict, was->reason, did->verdict, did->reason, did->error);
+	}
+}
+
+static void take_note(
+	struct play *play, struct pass *pass, const struct told *told, enum pass_end end)
+{
+	for (unsigned run = 0; run < OP_RUNS; run++)
+		model_run_passed(&play->model, run, &pass->expected[run],
+			told_find(told, name_of(run)), &pass->after[run], end);
+	model_passed(&play->model, end);
+}
+
+static void do_pass(struct play *play, const struct op *op)
+{
+	bool foretold = play->passes++ % 2 == 0; /* it takes as long as the pass */
+	struct pass pass;
+	int code;
+
+	pass_prepare(play, op, &pass);
+	if (foretold)
+		forecast(play, &pass);
+	code = verb(play, "%s", pass.words);
+	read_told(play, &play->told);
+	look_after(play, &pass);
+	if (code != play->told.code)
+		fault(play, "a pass answers %d, its report says %d", code, play->told.code);
+	if (foretold)
+		check_forecast(play);
+	for (unsigned run = 0; run < OP_RUNS; run++) {
+		check_kept(play, &pass, run);
+		check_salvaged(play, &pass, run);
+		check_done(play, &pass, run);
+	}
+	take_note(play, &pass, &play->told, PASS_WHOLE);
+}
+
+/* ---- passes that are killed or halted */
+
+/* What is left is told by a list. It only reads, so a verb that may write mends the database before. */
+static void look_at_rest(struct play *play, struct pass *pass)
+{
+	(void)verb(play, "unpin nobody");
+	(void)verb(play, "list --json");
+	read_told(play, &play->told);
+	take_note(play, pass, &play->told, PASS_KILLED);
+}
+
+struct halted {
+	pid_t pid;
+	int reached, go;
+};
+
+static struct halted start_pass(
+	struct play *play, const struct pass *pass, unsigned nth, enum simgate_end end)
+{
+	struct halted halted;
+	int reached[2], go[2];
+	char words[128];
+
+	assert_int_equal(pipe2(reached, O_CLOEXEC), 0);
+	assert_int_equal(pipe2(go, O_CLOEXEC), 0);
+	(void)snprintf(words, sizeof(words), "%s", pass->words);
+	(void)fflush(stdout);
+	halted.pid = fork();
+	assert_true(halted.pid >= 0);
+	if (halted.pid == 0) {
+		(void)close(reached[0]);
+		(void)close(go[1]);
+		simgate_set(nth, end, reached[1], go[0]);
+		verb_child(play, words);
+	}
+	(void)close(reached[1]);
+	(void)close(go[0]);
+	halted.reached = reached[0];
+	halted.go = go[1];
+	return halted;
+}
+
+/* Whether it halts; false: it came to its end before that. */
+static bool is_reached(const struct halted *halted)
+{
+	char byte;
+
+	return read(halted->reached, &byte, 1) == 1;
+}
+
+static int end_pass(struct play *play, const struct halted *halted, bool go)
+{
+	if (go)
+		assert_int_equal(write(halted->go, "", 1), 1);
+	(void)close(halted->reached);
+	(void)close(halted->go);
+	return ended(play, halted->pid, "a pass with gates");
+}
+
+static void do_killed(struct play *play, const struct op *op)
+{
+	struct pass pass;
+	struct halted halted;
+	int code;
+
+	pass_prepare(play, op, &pass);
+	halted = start_pass(play, &pass, (unsigned)op->value, SIMGATE_DIES);
+	code = end_pass(play, &halted, false);
+	if (code != -SIGKILL)
+		check_code(play, code, "a pass to be killed");
+	if (play->loud)
+		print_message("#   killed: %d\n", code);
+	look_after(play, &pass);
+	for (unsigned run = 0; run < OP_RUNS; run++) {
+		check_kept(play, &pass, run);
+		check_salvaged(play, &pass, run);
+	}
+	look_at_rest(play, &pass);
+}
+
+static struct op what_comes_between(const struct op *op)
+{
+	struct op between = { .run = op->run };
+
+	if (op->kind == OP_PASS_PIN)
+		between.kind = OP_PIN;
+	else if (op->kind == OP_PASS_KEEP)
+		between.kind = OP_PASS_KEEP;
+	else
+		between.kind = op->kind == OP_PASS_RENEW ? OP_RENEW : OP_FINISH_OK;
+	return between;
+}
+
+static bool same_things(const struct sight *a, const struct sight *b)
+{
+	return a->tree == b->tree && a->tree_sum == b->tree_sum && a->scratch == b->scratch &&
+	       a->scratch_sum == b->scratch_sum && a->record == b->record &&
+	       a->branch == b->branch && a->group == b->group;
+}
+
+/* P2: what it answers means that nothing of the run had gone, and nothing does. */
+static void check_between(struct play *play, const struct pass *pass, const struct op *between,
+	const struct sight *then)
+{
+	if (!same_things(then, &pass->after[between->run]))
+		fault(play, "r%u: %s meanwhile was answered with 0, and something went after that",
+			between->run, between->kind == OP_PIN ? "pin" : "a verb");
+}
+
+/* The pass halts; what the verb answers, and whether that promises that nothing goes. */
+static bool do_between(struct play *play, struct pass *pass, const struct op *between)
+{
+	struct model_run *run = &play->model.runs[between->run];
+	bool first = run->row.there && !run->row.finished_s;
+	enum maybe begun = run->begun;
+	struct sight then = model_world_look(play->world, between->run), after;
+	bool whole = same_things(&then, &pass->before[between->run]), promised = false;
+	int code;
+
+	look_after(play, pass);
+	check_kept(play, pass, between->run);
+	if (!pass->expected[between->run].stays_whole)
+		run->begun = MAYBE;
+	code = do_verb(play, between, &then);
+	if (code == 0 && between->kind == OP_PIN)
+		promised = !said(play, "out", "no such run is known") && then.tree;
+	else if (code == 0)
+		promised = first;
+	if (code != 1)
+		run->begun = begun;
+	if (promised && !whole && begun == NO)
+		fault(play, "r%u: a verb was answered with 0 when something was gone already",
+			between->run);
+	after = model_world_look(play->world, between->run);
+	model_run_told(&play->model, between, code, &then, &after);
+	pass->before[between->run] = after;
+	if (play->loud)
+		print_message("#   halted; then %d%s\n", code, promised ? ", a promise" : "");
+	return promised;
+}
+
+static void do_disturbed(struct play *play, const struct op *op)
+{
+	struct op between = what_comes_between(op);
+	struct pass pass;
+	struct halted halted;
+	bool promised = false, reached;
+	int code;
+
+	pass_prepare(play, op, &pass);
+	halted = start_pass(play, &pass, (unsigned)op->value, SIMGATE_HALTS);
+	reached = is_reached(&halted);
+	if (reached)
+		promised = do_between(play, &pass, &between);
+	code = end_pass(play, &halted, reached);
+	check_code(play, code, "a pass that halts");
+	/* The verb wrote what the pass writes to while it halted: what it says is lost. */
+	look_after(play, &pass);
+	for (unsigned run = 0; run < OP_RUNS; run++) {
+		check_kept(play, &pass, run);
+		check_salvaged(play, &pass, run);
+	}
+	if (promised)
+		check_between(play, &pass, &between, &pass.before[op->run]);
+	look_at_rest(play, &pass);
+}
+
+/* ---- a whole history */
+
+static void do_op(struct play *play, const struct op *op)
+{
+	if (play->loud) {
+		(void)printf("# ");
+		op_print(op, stdout);
+	}
+	if (op->kind == OP_PASS_KILLED)
+		do_killed(play, op);
+	else if (op->kind >= OP_PASS_PIN)
+		do_disturbed(play, op);
+	else if (op->kind >= OP_PASS)
+		do_pass(play, op);
+	else if (op->kind >= OP_ADVANCE)
+		do_host(play, op);
+	else if (op->kind > OP_ADOPT)
+		do_to_run(play, op);
+}
+
+static bool trash_is_empty(const struct play *play)
+{
+	char *path CLEANUP(mem_done) = mem_printf("%s/ws/.sbx-trash", play->world->path);
+	DIR *directory = opendir(path);
+	bool empty = true;
+
+	for (const struct dirent *entry; directory && (entry = readdir(directory));)
+		empty &= *entry->d_name == '.';
+	if (directory)
+		(void)closedir(directory);
+	return empty;
+}
+
+/* P7: whatever was, when nothing keeps them any more all runs go, and nothing is left behind. */
+static void check_end(struct play *play)
+{
+	char *out CLEANUP(mem_done) = output_path(play, "out");
+	const struct pass_way way = { .only = -1 };
+	bool all = true;
+
+	(void)verb(play, "log --json");
+	for (unsigned run = 0; run < OP_RUNS; run++) {
+		const struct model_run *known = &play->model.runs[run];
+		struct sight sight = model_world_look(play->world, run);
+		struct expectation expected = model_expect(&play->model, run, &sight, &way);
+		int tombstones = told_tombstones(out, name_of(run));
+
+		all &= !model_is_known(known);
+		if (model_is_known(known) && expected.reap != NO && !expected.tree_stays &&
+			play->model.unsaved != UNSAVED_KEPT)
+			fault(play, "r%u never goes", run);
+		if (tombstones != (int)known->gone)
+			fault(play, "r%u went %u times and has %d tombstones", run, known->gone,
+				tombstones);
+	}
+	if (all && !trash_is_empty(play))
+		fault(play, "the trash is not empty at the end");
+}
+
+static void drain(struct play *play)
+{
+	static const struct op after[] = { { OP_ADVANCE, 0, 30 * 86400 }, { OP_PASS, 0, 0 },
+		{ OP_ADVANCE, 0, 2 * 86400 }, { OP_PASS, 0, 0 }, { OP_PASS, 0, 0 } };
+
+	for (unsigned run = 0; run < OP_RUNS; run++) {
+		const struct model_run *known = &play->model.runs[run];
+
+		do_op(play, &(struct op){ OP_CRASH, run, 0 });
+		do_op(play, &(struct op){ OP_UNLOCK, run, 0 });
+		if (known->pinned != NO || known->keep != KEEP_NONE)
+			do_op(play, &(struct op){ OP_UNPIN, run, 0 });
+	}
+	if (play->model.held)
+		do_op(play, &(struct op){ OP_RESUME, 0, 0 });
+	for (size_t i = 0; i < ARRAY_SIZE(after) && !*play->fault; i++)
+		do_op(play, &after[i]);
+	if (!*play->fault)
+		check_end(play);
+}
+
+/* Whether all was as it must be. */
+static bool play_ops(struct play *play, const struct ops *ops)
+{
+	*play->fault = 0;
+	play->passes = 0;
+	simclock_start();
+	simclock_freeze_wall();
+	model_world_begin(play->world, ops);
+	model_begin(&play->model, ops, simclock_now_s());
+	for (play->at = 0; play->at < ops->count && !*play->fault; play->at++)
+		do_op(play, &ops->items[play->at]);
+	if (!*play->fault)
+		drain(play);
+	return !*play->fault;
+}
+
+static bool fails(void *context, const struct ops *ops)
+{
+	struct play *play = context;
+	const char *kind = play->kind;
+	bool same = !play_ops(play, ops) && play->kind == kind;
+
+	play->kind = kind;
+	return same;
+}
+
+static void show(struct play *play, const struct ops *ops)
+{
+	struct ops shorter = *ops;
+
+	(void)printf("# %s\n", play->fault);
+	while (shorter.count > play->at) /* what comes after it does not matter */
+		shorter.count--;
+	if (!fails(play, &shorter))
+		shorter = *ops;
+	ops_shrink(&shorter, fails, play, SHRINK_TRIES);
+	(void)fails(play, &shorter);
+	(void)printf(
+		"# made shorter: %s\n", *play->fault ? play->fault : "it does not always fail");
+	for (unsigned i = 0; i < shorter.count; i++)
+		op_print(&shorter.items[i], stdout);
+	(void)fflush(stdout);
+}
+
+/* ---- worlds in namespaces of their own */
+
+/* What all workers share. */
+static struct {
+	uint64_t seed;
+	int64_t seconds;
+	unsigned worlds[WORKERS], gone[WORKERS];
+} * task;
+
+static int64_t real_s(void)
+{
+	return simclock_real_ns(CLOCK_MONOTONIC) / SIMCLOCK_NS_OF_S;
+}
+
+static struct ops *kept;
+static unsigned kept_count;
+
+static int work(struct play *play, unsigned number)
+{
+	int64_t end_s = real_s() + task->seconds;
+
+	while (real_s() < end_s) {
+		uint64_t seed = task->seed + number + (uint64_t)task->worlds[number] * WORKERS;
+		struct ops ops;
+
+		ops_random(&ops, seed);
+		if (!play_ops(play, &ops)) {
+			(void)printf("# world %llu failed\n", (unsigned long long)seed);
+			show(play, &ops);
+			return 1;
+		}
+		task->worlds[number]++;
+		for (unsigned run = 0; run < OP_RUNS; run++)
+			task->gone[number] += play->model.runs[run].gone;
+	}
+	return 0;
+}
+
+static int replay(struct play *play, unsigned number)
+{
+	for (unsigned i = number; i < kept_count; i += WORKERS) {
+		if (play_ops(play, &kept[i]))
+			continue;
+		(void)printf("# kept history %u failed: %s\n", i, play->fault);
+		return 1;
+	}
+	return 0;
+}
+
+typedef int work_function(struct play *play, unsigned number);
+
+/* Each verb begins as a copy of this process: what libraries do first need not be done in each. */
+static void warm_up(void)
+{
+	(void)git_libgit2_init();
+	(void)curl_global_init(CURL_GLOBAL_DEFAULT);
+	(void)getpwuid(0);
+}
+
+static int work_inside(struct workdir *workdir, unsigned number, work_function *function)
+{
+	char *name CLEANUP(mem_done) = mem_printf("%u", number);
+	struct model_world world;
+	struct play play = { .world = &world, .loud = getenv("SBX_LOUD") != NULL };
+	int code;
+
+	if (prctl(PR_SET_PDEATHSIG, SIGKILL) != 0 || mount("proc", "/proc", "proc", 0, NULL) != 0)
+		return FAILED_TO_END;
+	model_world_open(&world, workdir->more, name);
+	warm_up();
+	code = function(&play, number);
+	model_world_done(&world);
+	return code;
+}
+
+/* Of all processes it sees only its own, so that a pass has few to look at; they end with it. */
+static int work_apart(struct workdir *workdir, unsigned number, work_function *function)
+{
+	int code = FAILED_TO_END;
+	pid_t pid;
+
+	if (prctl(PR_SET_PDEATHSIG, SIGKILL) != 0 || groups_set_up() != 0)
+		return FAILED_TO_END;
+	if (unshare(CLONE_NEWNS | CLONE_NEWPID) == 0 && (pid = fork()) >= 0) {
+		if (pid == 0) {
+			code = work_inside(workdir, number, function);
+			(void)fflush(stdout);
+			_exit(code);
+		}
+		code = workdir_wait(pid);
+	}
+	groups_tear_down();
+	return code;
+}
+
+static void work_all(struct workdir *workdir, work_function *function)
+{
+	pid_t pids[WORKERS];
+	bool failed = false;
+
+	(void)fflush(stdout);
+	for (unsigned i = 0; i < WORKERS; i++) {
+		pids[i] = fork();
+		assert_true(pids[i] >= 0);
+		if (pids[i] == 0)
+			_exit(work_apart(workdir, i, function));
+	}
+	for (unsigned i = 0; i < WORKERS; i++)
+		failed |= workdir_wait(pids[i]) != 0;
+	if (failed)
+		fail_msg("see above");
+}
+
+static void what_was_found_before_is_right(void **state)
+{
+	assert_true(kept_count > 0);
+	work_all(*state, replay);
+	print_message("# %u histories\n", kept_count);
+}
+
+static void random_worlds_go_as_the_model_says(void **state)
+{
+	unsigned worlds = 0, gone = 0;
+
+	work_all(*state, work);
+	for (unsigned i = 0; i < WORKERS; i++) {
+		worlds += task->worlds[i];
+		gone += task->gone[i];
+	}
+	print_message("# %u worlds, %u runs reaped\n", worlds, gone);
+	assert_true(worlds > 0 && gone > 0);
+}
+
+static int in_memory(void **state)
+{
+	struct workdir *workdir;
+
+	if (workdir_setup(state) != 0)
+		return -1;
+	workdir = *state;
+	workdir_in_memory(workdir);
+	workdir->more = mem_new(sizeof(struct model_world));
+	model_world_prepare(workdir->more, workdir->path);
+	return 0;
+}
+
+static int not_in_memory(void **state)
+{
+	struct workdir *workdir = *state;
+
+	model_world_done(workdir->more);
+	free(workdir->more);
+	return workdir_teardown(state);
+}
+
+/* ---- */
+
+static void keep_history(const char *path)
+{
+	struct error error = { 0 };
+
+	kept = mem_grow(kept, kept_count + 1, sizeof(*kept));
+	if (ops_read(path, &kept[kept_count++], &error) < 0) {
+		(void)fprintf(stderr, "%s\n", error.text);
+		exit(EXIT_USAGE);
+	}
+}
+
+static void keep_all(void)
+{
+	static const char path[] = "tests/fixtures/model";
+	struct dirent **entries;
+	int count = scandir(path, &entries, NULL, alphasort);
+
+	for (int i = 0; i < count; i++) {
+		char *name CLEANUP(mem_done) = mem_printf("%s/%s", path, entries[i]->d_name);
+
+		if (*entries[i]->d_name != '.')
+			keep_history(name);
+		free(entries[i]);
+	}
+	if (count >= 0)
+		free(entries);
+}
+
+int main(int argc, char **argv)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(
+			what_was_found_before_is_right, in_memory, not_in_memory),
+		cmocka_unit_test_setup_teardown(
+			random_worlds_go_as_the_model_says, in_memory, not_in_memory),
+	};
+	const char *longer = getenv("SBX_LONG");
+	bool files = argc > 1 && strspn(argv[1], "0123456789") != strlen(argv[1]);
+	int failed;
+
+	task = mmap(NULL, sizeof(*task), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	if (task == MAP_FAILED || getrandom(&task->seed, sizeof(task->seed), 0) < 0)
+		return 1;
+	task->seed >>= 32;
+	task->seconds = longer && *longer ? SECONDS_LONG : SECONDS;
+	if (argc > 1 && !files)
+		task->seconds = strtoll(argv[1], NULL, 10);
+	if (argc > 2 && !files)
+		task->seed = strtoull(argv[2], NULL, 10);
+	for (int i = 1; files && i < argc; i++)
+		keep_history(argv[i]);
+	if (!files)
+		keep_all();
+	(void)printf("# %lld seconds, seed %llu\n", (long long)task->seconds,
+		(unsigned long long)task->seed);
+	failed = files ? cmocka_run_group_tests_name("model",
+				 (const struct CMUnitTest[]){ tests[0] }, workdir_own_mounts, NULL)
+		       : cmocka_run_group_tests_name("model", tests, workdir_own_mounts, NULL);
+	free(kept);
+	return failed;
+}
