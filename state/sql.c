@@ -32,7 +32,8 @@ const struct sql_statement sql_statements[SQL_COUNT] = {
 	[SQL_CHECK_ENDS] = { "check it",
 		"SELECT (SELECT max(id) FROM history), (SELECT max(id) FROM pass),"
 		" (SELECT max(at_s) FROM history), (SELECT min(at_s) FROM history),"
-		" (SELECT max(run) FROM history), (SELECT max(pass) FROM pass)" },
+		" (SELECT max(run) FROM history), (SELECT max(pass) FROM pass),"
+		" (SELECT max(wall_s) FROM pass), (SELECT min(wall_s) FROM pass)" },
 	[SQL_FOREIGN_KEY_CHECK] = { "check it",
 		"SELECT \"table\", rowid FROM pragma_foreign_key_check LIMIT 1" },
 
