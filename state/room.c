@@ -42,10 +42,10 @@ void room_fill(struct room *room)
 	(void)reserve_fill(room->dir, room->name);
 }
 
-static struct room_tail *tail_of(sqlite3_file *file)
+static const struct room_tail *tail_of(const sqlite3_file *file)
 {
 	/* pMethods points to the first member of it. */
-	return (struct room_tail *)(uintptr_t)file->pMethods;
+	return (const struct room_tail *)(const void *)file->pMethods;
 }
 
 static int room_write(sqlite3_file *file, const void *bytes, int count, sqlite3_int64 at)

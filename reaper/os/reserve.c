@@ -58,7 +58,7 @@ int reserve_fill(int dir, const char *name)
 /* Synced, because some filesystems give blocks out again only when it is on the disk that they are free. */
 int reserve_give(int dir, const char *name)
 {
-	struct stat stat;
+	struct stat stat = { 0 };
 	int fd CLEANUP(fd_done) = reserve_open(dir, name, &stat);
 
 	if (fd < 0)
