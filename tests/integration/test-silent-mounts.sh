@@ -112,8 +112,6 @@ check "also of the same pattern" same "reap finished_failed" "$(report neighbour
 check "why says what is unknown, and where that comes from" says "$world/other.git: it does not answer" \
 	"$(reap why other || true)"
 check "check ends, and names the root" says "fuse.sbxtest that is mounted at $world/far" "$(reap check || true)"
-check "a pin ends" exits 0 reap pin good --for 1h
-reap unpin good >/dev/null || true
 check "a pass ends" ends 69 reap --json
 check "and keeps what it cannot see" all_are_unknown
 check "what it can see is gone" test ! -e "$root/good"
