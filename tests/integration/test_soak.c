@@ -1,11 +1,11 @@
 /*
  * Days of a fleet in minutes: what may grow is sampled every simulated hour, and must not. The
  * second half is compared with the first; and at the end, when nobody begins a run any more, all
- * has to be gone. In CI ten hours, of which in the first four everything that ages comes and goes once;
+ * has to be gone. In CI eight hours, of which in the first four everything that ages comes and goes;
  * `make soak SOAK_DAYS=N` takes longer, with a pass every five minutes.
  *
- *   SBX_SOAK_HOURS     simulated hours (default 10)
- *   SBX_SOAK_STEP      simulated minutes between two passes (default 10)
+ *   SBX_SOAK_HOURS     simulated hours (default 8)
+ *   SBX_SOAK_STEP      simulated minutes between two passes (default 15)
  *   SBX_SOAK_SAMPLES   a file for the samples; SBX_SOAK_SUMMARY: one for the summary
  *   SBX_SEED           of the fleet (default 1)
  */
@@ -255,7 +255,7 @@ static unsigned number_of(const char *variable, unsigned otherwise)
 static void a_fleet_leaves_nothing_behind_that_grows(void **state)
 {
 	static struct soak soak;
-	unsigned hours = number_of("SBX_SOAK_HOURS", 10);
+	unsigned hours = number_of("SBX_SOAK_HOURS", 8);
 
 	soak.flat = (struct flat){ .columns = columns, .column_count = ARRAY_SIZE(columns) };
 	fleet_open(&soak.fleet, *state, number_of("SBX_SEED", 1));
@@ -263,7 +263,7 @@ static void a_fleet_leaves_nothing_behind_that_grows(void **state)
 	soak.fleet.program.after = measure_after;
 	simclock_start();
 	assert_true(hours >= WARM_UP_HOURS + 4);
-	soak_hours(&soak, hours, INT64_C(60) * number_of("SBX_SOAK_STEP", 10));
+	soak_hours(&soak, hours, INT64_C(60) * number_of("SBX_SOAK_STEP", 15));
 	soak_drain(&soak);
 	soak_write(&soak, hours);
 	soak_tell(&soak, hours, stderr);

@@ -275,8 +275,8 @@ void fleet_step(struct fleet *fleet, int64_t now_s, int64_t step_s)
 		if (fleet->runs[i].name[0] && !fleet->runs[i].over &&
 			fleet->runs[i].ends_s <= now_s)
 			fleet_finish(fleet, &fleet->runs[i]);
-	fleet->owed += (double)FLEET_RUNS_A_DAY * (double)step_s / DAY_S;
-	for (; fleet->owed >= 1; fleet->owed -= 1)
+	fleet->owed += FLEET_RUNS_A_DAY * step_s;
+	for (; fleet->owed >= DAY_S; fleet->owed -= DAY_S)
 		fleet_begin(fleet, now_s);
 }
 

@@ -43,7 +43,7 @@ struct fleet {
 	struct program program;
 	struct fleet_run runs[FLEET_MAX];
 	uint64_t random;
-	double owed;    /* runs that are to begin, in parts of one */
+	int64_t owed;   /* runs that are to begin, times the seconds of a day */
 	int64_t sick_s; /* the engine is, until then */
 	int64_t well_s; /* it is well since */
 	unsigned begun, ended, gone, leaking, overrun, pinned, dirty, half, reused, sick;
