@@ -35,8 +35,10 @@ int rmtree(int parent, const char *name, int64_t deadline_ms, struct rmtree_repo
 
 /*
  * The same for an entry that the caller has proved on the descriptor `thing` (O_PATH): what is in the
- * directory is reached through that alone, whatever has taken its name meanwhile. -ESTALE: a file, and
- * another thing has its name now. The race that remains is a file's: between that look and its end.
+ * directory is reached through that alone, whatever has taken its name meanwhile. -ESTALE: it does not
+ * have its name any more. That is looked at before a directory is cleared and again before it, or a
+ * file, is removed. The races that remain: between that look and the removal, which takes no directory
+ * that has anything in it; and what is moved away while it is being cleared is cleared all the same.
  */
 int rmtree_opened(int parent, const char *name, int thing, int64_t deadline_ms,
 	struct rmtree_report *report, struct error *error);

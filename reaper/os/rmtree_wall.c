@@ -19,6 +19,8 @@
 struct clearing {
 	int top;
 	const char *name, *what;
+	const struct stat
+		*known; /* what must still have the name; NULL: the parent is ours alone */
 	int64_t deadline_ms;
 	bool steadfast;
 };
@@ -51,6 +53,31 @@ static int clear(struct clearing *clearing, struct rmtree_report *report, struct
 	return errand_run(&errand, error);
 }
 
+static bool is_same(int parent, const char *name, const struct stat *known)
+{
+	struct stat now;
+
+	return fstatat(parent, name, &now, AT_SYMLINK_NOFOLLOW) == 0 &&
+	       now.st_dev == known->st_dev && now.st_ino == known->st_ino;
+}
+
+/*
+ * Whether a proved directory still has its name: what was moved away is where nobody told us to
+ * delete, and what has the name instead, empty as it may be, was just made by somebody. 1, 0 when it
+ * was removed meanwhile, -ESTALE.
+ */
+static int look_again(int parent, const struct clearing *clearing, struct error *error)
+{
+	struct stat now;
+
+	if (!clearing->known || is_same(parent, clearing->name, clearing->known))
+		return 1;
+	if (fstat(clearing->top, &now) == 0 && now.st_nlink == 0)
+		return 0;
+	return error_say(error, ESTALE, "%s: it was moved away, or another thing has its name",
+		clearing->what);
+}
+
 /*
  * Clears the same directory again when it is not empty after all: whatever has taken its name
  * meanwhile is not what we were told to delete.
@@ -59,9 +86,15 @@ static int remove_directory(
 	int parent, struct clearing *clearing, struct rmtree_report *report, struct error *error)
 {
 	for (int rounds = 0; rounds < RMTREE_ROUNDS; rounds++) {
-		int r = clear(clearing, report, error);
+		int r = look_again(parent, clearing, error);
 
+		if (r <= 0)
+			return r;
+		r = clear(clearing, report, error);
 		if (r < 0)
+			return r;
+		r = look_again(parent, clearing, error);
+		if (r <= 0)
 			return r;
 		r = rmtree_rmdir(parent, clearing->name, report, error);
 		if (r != -ENOTEMPTY)
@@ -112,14 +145,6 @@ int rmtree_steadfast(int parent, const char *name, int64_t deadline_ms,
 	return remove_any(parent, &clearing, report, error);
 }
 
-static bool is_same(int parent, const char *name, const struct stat *known)
-{
-	struct stat now;
-
-	return fstatat(parent, name, &now, AT_SYMLINK_NOFOLLOW) == 0 &&
-	       now.st_dev == known->st_dev && now.st_ino == known->st_ino;
-}
-
 int rmtree_opened(int parent, const char *name, int thing, int64_t deadline_ms,
 	struct rmtree_report *report, struct error *error)
 {
@@ -128,6 +153,7 @@ int rmtree_opened(int parent, const char *name, int thing, int64_t deadline_ms,
 
 	if (!dir_is_name(name) || fstat(thing, &known) < 0)
 		return error_say(error, EINVAL, "delete: not an entry of a directory");
+	clearing.known = &known;
 	if (S_ISDIR(known.st_mode))
 		return remove_opened(parent, &clearing, report, error);
 	if (!is_same(parent, name, &known))

@@ -273,18 +273,15 @@ static int sync_dir(int dir, const char *shown, struct error *error)
 }
 
 /*
- * The race that remains: killed between rename and check, after another thing won the place from
- * the one that was proved, which takes the right to write in the root.
+ * The thing is in the trash: looks whether it is the one that was proved, and makes that last. The race
+ * that remains: killed between rename and check, after another thing won the place from the one that
+ * was proved, which takes the right to write in the root.
  */
-static int put_proved(
-	const struct put *put, int thing, int64_t generation, char **ret_name, struct error *error)
+static int put_settle(const struct put *put, const char *name, struct error *error)
 {
-	char *name CLEANUP(mem_done) = NULL;
 	struct stat st;
-	int r = put_move(put, thing, generation, &name, error);
+	int r;
 
-	if (r <= 0)
-		return r;
 	assert(name);
 	if (fstatat(put->trash, name, &st, AT_SYMLINK_NOFOLLOW) != 0)
 		return error_set(error, errno, "look at %s after it was set aside", put->shown);
@@ -293,11 +290,7 @@ static int put_proved(
 	r = sync_dir(put->trash, put->shown, error);
 	if (r == 0)
 		r = sync_dir(put->parent, put->shown, error);
-	if (r < 0)
-		return r;
-	if (ret_name)
-		*ret_name = TAKE_PTR(name);
-	return 1;
+	return r < 0 ? r : 1;
 }
 
 int trash_prepare(int root, struct error *error)
@@ -329,13 +322,14 @@ static int put_find(struct put *put, int root, const struct trash_thing *thing, 
 	return put_prove(put, thing->dev, thing->ino, error);
 }
 
+/* Moves it into the trash, and no more. 1, 0 it vanished, -errno: it stands where it stood. */
 static int put_aside(struct put *put, int root, int proved, int64_t generation, char **ret_name,
 	struct error *error)
 {
 	put->trash = trash_make(root, error);
 	if (put->trash < 0)
 		return put->trash;
-	return put_proved(put, proved, generation, ret_name, error);
+	return put_move(put, proved, generation, ret_name, error);
 }
 
 int trash_put(int root, const char *path, const char *run, int64_t generation, uint64_t dev,
@@ -344,10 +338,17 @@ int trash_put(int root, const char *path, const char *run, int64_t generation, u
 	const struct trash_thing thing = { path, run, generation, dev, ino, 0 };
 	struct put put CLEANUP(put_done) = { 0 };
 	int proved CLEANUP(fd_done) = put_find(&put, root, &thing, error);
+	char *name CLEANUP(mem_done) = NULL;
+	int r;
 
 	if (proved < 0)
 		return proved == -ENOENT ? 0 : proved;
-	return put_aside(&put, root, proved, generation, ret_name, error);
+	r = put_aside(&put, root, proved, generation, &name, error);
+	if (r > 0)
+		r = put_settle(&put, name, error);
+	if (r > 0 && ret_name)
+		*ret_name = TAKE_PTR(name);
+	return r;
 }
 
 static int put_delete(const struct put *put, int proved, int64_t deadline_ms,
@@ -366,12 +367,15 @@ int trash_take(int root, const struct trash_thing *thing, struct rmtree_report *
 {
 	struct put put CLEANUP(put_done) = { 0 };
 	int proved CLEANUP(fd_done) = put_find(&put, root, thing, error);
+	char *name CLEANUP(mem_done) = NULL;
 	struct error why = { 0 };
 	int r;
 
 	if (proved < 0)
 		return proved == -ENOENT ? 0 : proved;
-	r = put_aside(&put, root, proved, thing->generation, NULL, &why);
+	r = put_aside(&put, root, proved, thing->generation, &name, &why);
+	if (r > 0)
+		return put_settle(&put, name, error);
 	if (r == -ENOSPC || r == -EDQUOT)
 		return put_delete(&put, proved, thing->deadline_ms, report, error);
 	return r < 0 ? error_say(error, -r, "%s", why.text) : r;

@@ -52,6 +52,26 @@ int mkdirat(int dir, const char *path, mode_t mode)
 
 static void (*before_rmdir)(void **state);
 
+/* The same before the second look at an entry of the root, which is when it was cleared. */
+static void (*before_second_look)(void **state);
+static int looks;
+
+int fstatat(int dir, const char *restrict name, struct stat *restrict st, int flags)
+{
+	if (before_second_look && strcmp(name, "r1") == 0 && ++looks == 2)
+		before_second_look(hook_state);
+	return (int)syscall(SYS_newfstatat, dir, name, st, flags);
+}
+
+/* The real fsync, or a filesystem that has no room for it. */
+static int sync_code;
+
+int fsync(int fd)
+{
+	errno = sync_code;
+	return sync_code ? -1 : (int)syscall(SYS_fsync, fd);
+}
+
 static int put(void **state, const char *path, uint64_t dev, uint64_t ino, char **ret_name,
 	struct error *error)
 {
@@ -618,10 +638,12 @@ static void what_took_its_place_in_the_last_moment_is_not_deleted(void **state)
 	st = stat_of(state, "r1");
 	hook_state = state;
 	before_mkdir = exchange_tree;
-	assert_int_equal(take(state, "r1", &st, deadline_in_ms(60000), NULL), -ENOTEMPTY);
+	assert_int_equal(take(state, "r1", &st, deadline_in_ms(60000), NULL), -ESTALE);
 	assert_true(workdir_has(*state, "r1/precious"));
+	assert_true(workdir_has(*state, "moved/f"));
 
 	small_disk_empty(*state);
+	assert_return_code(unlink(workdir_path(*state, "moved/f")), errno);
 	assert_return_code(rmdir(workdir_path(*state, "moved")), errno);
 	workdir_fill(*state, "other");
 	workdir_fill(*state, "file");
@@ -631,6 +653,55 @@ static void what_took_its_place_in_the_last_moment_is_not_deleted(void **state)
 	assert_int_equal(take(state, "file", &file, deadline_in_ms(60000), NULL), -ESTALE);
 	assert_true(workdir_has(*state, "file"));
 	assert_true(workdir_has(*state, "moved"));
+}
+
+static void move_and_make_anew(void **state)
+{
+	assert_return_code(
+		rename(workdir_path(*state, "r1"), workdir_path(*state, "moved")), errno);
+	small_disk_empty(*state);
+	workdir_make(*state, "r1");
+}
+
+static void an_empty_directory_that_was_made_under_its_name_stays(void **state)
+{
+	struct stat st = make_full(state);
+	struct error error = { 0 };
+
+	looks = 0;
+	before_second_look = move_and_make_anew;
+	assert_int_equal(take(state, "r1", &st, deadline_in_ms(60000), &error), -ESTALE);
+	before_second_look = NULL;
+	assert_true(workdir_has(*state, "r1"));
+	assert_non_null(strstr(error.text, "moved away"));
+}
+
+static void remove_r1(void **state)
+{
+	assert_return_code(rmdir(workdir_path(*state, "r1")), errno);
+}
+
+static void what_somebody_else_removed_when_it_was_cleared_is_gone(void **state)
+{
+	struct stat st = make_full(state);
+
+	looks = 0;
+	before_second_look = remove_r1;
+	assert_int_equal(take(state, "r1", &st, deadline_in_ms(60000), NULL), 0);
+	before_second_look = NULL;
+}
+
+static void what_was_moved_is_not_deleted_for_want_of_room_to_sync(void **state)
+{
+	struct stat st;
+
+	workdir_make(*state, "r1");
+	workdir_fill(*state, "r1/f");
+	st = stat_of(state, "r1");
+	sync_code = ENOSPC;
+	assert_int_equal(take(state, "r1", &st, deadline_in_ms(60000), NULL), -ENOSPC);
+	sync_code = 0;
+	assert_true(workdir_has(*state, ".sbx-trash/r1:3:0/f"));
 }
 
 #define workdir_test(f) cmocka_unit_test_setup_teardown(f, workdir_setup, workdir_teardown)
@@ -659,6 +730,9 @@ int main(void)
 		workdir_test(deleting_where_it_stands_ends_in_time_and_goes_on),
 		workdir_test(another_thing_than_given_is_not_deleted_where_it_stands),
 		workdir_test(what_took_its_place_in_the_last_moment_is_not_deleted),
+		workdir_test(an_empty_directory_that_was_made_under_its_name_stays),
+		workdir_test(what_somebody_else_removed_when_it_was_cleared_is_gone),
+		workdir_test(what_was_moved_is_not_deleted_for_want_of_room_to_sync),
 		workdir_test(who_can_still_make_entries_in_it_is_named),
 		workdir_test(purge_goes_on_past_what_cannot_be_deleted),
 	};
