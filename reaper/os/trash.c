@@ -269,7 +269,7 @@ static int sync_dir(int dir, const char *shown, struct error *error)
 {
 	if (fsync(dir) == 0 || errno == EINVAL)
 		return 0;
-	return error_set(error, errno, "sync the directories that %s was moved between", shown);
+	return error_set(error, errno, "sync what %s was in, or is now", shown);
 }
 
 /*
@@ -355,11 +355,15 @@ static int put_delete(const struct put *put, int proved, int64_t deadline_ms,
 	struct rmtree_report *report, struct error *error)
 {
 	int r = rmtree_opened(put->parent, put->name, proved, deadline_ms, report, error);
+	int synced;
 
-	if (r < 0)
+	if (r < 0) {
 		error_prefix(error, "no room to set it aside, so it is deleted where it stands: %s",
 			put->shown);
-	return r;
+		return r;
+	}
+	synced = sync_dir(put->parent, put->shown, error);
+	return synced < 0 ? synced : r;
 }
 
 int trash_take(int root, const struct trash_thing *thing, struct rmtree_report *report,

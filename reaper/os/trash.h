@@ -45,8 +45,9 @@ struct trash_thing {
 /*
  * trash_put(); and where there is no room to make the trash or to move (ENOSPC, EDQUOT: a trash needs
  * an inode, a longer directory needs a block), since a full disk is what it is for, deletes it in place,
- * proved by descriptor in the same way (rmtree_opened, its answers). Half deleted it is still the
- * same thing to whoever goes on. 1 it has left its place, 0, -errno; *report is added to in any case.
+ * proved by descriptor in the same way (rmtree_opened, its answers), and syncs its parent. Half deleted
+ * it is still the same thing to whoever goes on. 1 it has left its place, 0, -errno; *report is added to
+ * in any case.
  */
 int trash_take(int root, const struct trash_thing *thing, struct rmtree_report *report,
 	struct error *error);

@@ -64,10 +64,11 @@ int fstatat(int dir, const char *restrict name, struct stat *restrict st, int fl
 }
 
 /* The real fsync, or a filesystem that has no room for it. */
-static int sync_code;
+static int sync_code, syncs;
 
 int fsync(int fd)
 {
+	syncs++;
 	errno = sync_code;
 	return sync_code ? -1 : (int)syscall(SYS_fsync, fd);
 }
@@ -559,8 +560,10 @@ static void where_no_trash_can_be_made_a_thing_is_deleted_where_it_stands(void *
 	struct stat st = make_full(state), file = stat_of(state, "file");
 
 	assert_int_equal(put(state, "r1", st.st_dev, st.st_ino, NULL, NULL), -ENOSPC);
+	syncs = 0;
 	assert_int_equal(take(state, "r1", &st, deadline_in_ms(60000), NULL), 1);
 	assert_false(workdir_has(*state, "r1"));
+	assert_int_equal(syncs, 1);
 	small_disk_fill_inodes(*state);
 	assert_int_equal(take(state, "file", &file, deadline_in_ms(60000), NULL), 1);
 	assert_false(workdir_has(*state, "file"));
