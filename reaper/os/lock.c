@@ -50,6 +50,11 @@ static int lock_check_open(int fd, const char *path, struct error *error)
 		return error_set(error, errno, "look at the lock file '%s'", path);
 	if (!S_ISREG(stat.st_mode))
 		return error_say(error, EINVAL, "the lock file '%s' is not a regular file", path);
+	if (stat.st_nlink != 1) /* what is written to it would go into somebody's file */
+		return error_say(error, EUCLEAN,
+			"the lock file '%s' has %llu names instead of one: remove this one "
+			"while no pass runs, it is made anew",
+			path, (unsigned long long)stat.st_nlink);
 	return 0;
 }
 

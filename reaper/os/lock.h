@@ -10,8 +10,8 @@
 /*
  * Takes the lock, making the file (0600, the directory's owner's, never removed) when it is
  * missing; never waits. Returns a descriptor to close when done; -EBUSY when another holds it, with
- * an error that names its pid and since when (read from the file, a hint only); -errno: then the
- * lock is not held.
+ * an error that names its pid and since when (read from the file, a hint only); -EUCLEAN: the file
+ * has another name, which may be somebody else's; -errno: then the lock is not held.
  */
 int lock_take(const char *path, int64_t now_s, struct error *error);
 

@@ -166,6 +166,27 @@ static void what_is_no_file_is_no_lock(void **state)
 	assert_int_equal(lock_take(workdir_path(workdir, "no/such"), 1, NULL), -ENOENT);
 }
 
+static void a_file_with_another_name_is_no_lock_and_stays_as_it_is(void **state)
+{
+	struct workdir *workdir = *state;
+	struct error error = { 0 };
+	struct stat stat;
+	int fd;
+
+	workdir_write(workdir, "precious", "content", 7);
+	assert_int_equal(linkat(workdir->dir, "precious", workdir->dir, "lock", 0), 0);
+	assert_int_equal(lock_check(workdir_path(workdir, "lock"), NULL), -EUCLEAN);
+	assert_int_equal(lock_take(workdir_path(workdir, "lock"), 1, &error), -EUCLEAN);
+	assert_non_null(strstr(error.text, "has 2 names instead of one"));
+	assert_int_equal(fstatat(workdir->dir, "precious", &stat, 0), 0);
+	assert_int_equal(stat.st_size, 7);
+	assert_int_equal(unlinkat(workdir->dir, "precious", 0), 0);
+	fd = lock_take(workdir_path(workdir, "lock"), 1, NULL);
+	assert_true(fd >= 0);
+	close(fd);
+	assert_int_equal(lock_check(workdir_path(workdir, "lock"), NULL), 0);
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, workdir_setup, workdir_teardown)
@@ -177,6 +198,7 @@ int main(void)
 		TEST(a_holder_is_described_by_what_it_is_and_does),
 		TEST(another_process_of_that_number_is_not_described),
 		TEST(what_is_no_file_is_no_lock),
+		TEST(a_file_with_another_name_is_no_lock_and_stays_as_it_is),
 	};
 
 	return cmocka_run_group_tests_name("lock", tests, NULL, NULL);
