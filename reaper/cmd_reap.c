@@ -68,7 +68,7 @@ static int take_lock(struct reaping *reaping, struct error *error)
 	do {
 		why = (struct error){ 0 };
 		reaping->lock = lock_take(path, clock_wall_s(), &why);
-	} while (reaping->lock == -ENOSPC && store_give_room(reaping->session.store));
+	} while (error_is_full(reaping->lock) && store_give_room(reaping->session.store));
 	if (reaping->lock == -EBUSY) {
 		(void)complain(&why, EBUSY);
 		note_held(reaping, path);

@@ -25,7 +25,8 @@ enum exit_code exit_code_of_error(int code)
 {
 	/* What a database or its directory answers when it cannot be used as it is; a lock that
 	 * somebody holds (EBUSY) passes, so it is no state to mend. */
-	static const int unusable[] = { EUCLEAN, ENODATA, EPROTO, EIO, EROFS, ENOSPC, EACCES };
+	static const int unusable[] = { EUCLEAN, ENODATA, EPROTO, EIO, EROFS, ENOSPC, EDQUOT,
+		EACCES };
 
 	for (size_t i = 0; i < ARRAY_SIZE(unusable); i++)
 		if (abs(code) == unusable[i])

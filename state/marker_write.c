@@ -166,7 +166,7 @@ int marker_write_end(const char *root_path, const struct record *record, struct 
 	struct error full = { 0 };
 	int r = marker_write(root_path, record, &full);
 
-	if ((r == -ENOSPC || r == -EDQUOT) && append_end(root_path, record, NULL) == 0)
+	if (error_is_full(r) && append_end(root_path, record, NULL) == 0)
 		return 0;
 	return r < 0 ? error_say(error, -r, "%s", full.text) : r;
 }

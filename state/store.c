@@ -183,11 +183,6 @@ static int stamp_write(void *context, const char *identity, struct error *error)
 	return file_write(place->dir, place->stamp, bytes, strlen(bytes), 0644, error);
 }
 
-static bool is_full(int r)
-{
-	return r == -ENOSPC || r == -EDQUOT;
-}
-
 /* A full disk keeps nobody from working with what is there: the next who may write writes it. */
 static int store_stamp_again(struct place *place, const char *identity, struct error *error)
 {
@@ -196,8 +191,8 @@ static int store_stamp_again(struct place *place, const char *identity, struct e
 
 	do
 		r = stamp_write(place, identity, &why);
-	while (is_full(r) && reserve_give(place->dir, place->reserve) > 0);
-	if (r >= 0 || (is_full(r) && place->filled))
+	while (error_is_full(r) && reserve_give(place->dir, place->reserve) > 0);
+	if (r >= 0 || (error_is_full(r) && place->filled))
 		return 0;
 	return error_say(error, -r, "the stamp of database '%s': %s", place->path, why.text);
 }
@@ -252,7 +247,7 @@ static int place_make_file(const struct place *place, const char *name)
 
 	do
 		fd = file_make(place->dir, name, O_WRONLY, DATABASE_MODE);
-	while (is_full(fd) && reserve_give(place->dir, place->reserve) > 0);
+	while (error_is_full(fd) && reserve_give(place->dir, place->reserve) > 0);
 	if (fd == -EEXIST)
 		return 0;
 	/* Readers need no umask's leave; whoever wants it private changes the mode, or the

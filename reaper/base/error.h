@@ -6,6 +6,8 @@
 
 #include "base.h"
 
+#include <errno.h>
+
 struct error {
 	int code; /* errno, positive; 0 while nothing went wrong */
 	/* One line, no newline; names the thing, the place and what would be right. */
@@ -36,3 +38,9 @@ static inline int error_negative(int r)
 
 /* Puts "prefix: " before a recorded text; nothing when nothing is recorded. */
 void error_prefix(struct error *error, const char *format, ...) PRINTF_LIKE(2, 3);
+
+/* Whether the answer of a call, negative, says that there is no room: on the disk, or of a quota. */
+static inline bool error_is_full(int r)
+{
+	return r == -ENOSPC || r == -EDQUOT;
+}

@@ -38,7 +38,7 @@ static int reserve_allocate(int fd, off_t size)
 
 	if (code)
 		(void)!ftruncate(fd, size);
-	return code == ENOSPC || code == EDQUOT ? 0 : code ? -code : 1;
+	return error_is_full(-code) ? 0 : code ? -code : 1;
 }
 
 int reserve_fill(int dir, const char *name)

@@ -35,12 +35,23 @@ static void what_does_not_fit_is_cut(void **state)
 	assert_memory_equal(error.text, "where: aaa", 10);
 }
 
+static void a_full_disk_and_a_used_up_quota_are_both_no_room(void **state)
+{
+	(void)state;
+	assert_true(error_is_full(-ENOSPC));
+	assert_true(error_is_full(-EDQUOT));
+	assert_false(error_is_full(-EFBIG));
+	assert_false(error_is_full(0));
+	assert_false(error_is_full(ENOSPC)); /* a descriptor of that number */
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(the_first_error_wins),
 		cmocka_unit_test(nobody_needs_to_listen),
 		cmocka_unit_test(what_does_not_fit_is_cut),
+		cmocka_unit_test(a_full_disk_and_a_used_up_quota_are_both_no_room),
 	};
 
 	return cmocka_run_group_tests_name("error", tests, NULL, NULL);
