@@ -9,7 +9,7 @@
 #pragma once
 
 #include "backend.h"
-#include "os/rmtree.h"
+#include "os/rmtree_report.h"
 
 struct effort {
 	int64_t deadline_ms; /* boot clock; when it passes, the function gives up with -ETIME */

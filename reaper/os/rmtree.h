@@ -17,11 +17,7 @@
 #pragma once
 
 #include "base/error.h"
-
-struct rmtree_report {
-	int64_t entries;     /* unlinked */
-	int64_t bytes_freed; /* allocated to regular files with no other link */
-};
+#include "rmtree_report.h"
 
 /*
  * Deletes the entry `name` of directory `parent`, a file or a whole tree. Returns 1 when it is gone
