@@ -398,7 +398,7 @@ static int path_remove(
 	return trash_take(dir,
 		&(struct trash_thing){ pathname_below(resource->locator, root), resource->run,
 			resource->generation, resource->ino ? dev : 0, resource->ino,
-			effort->deadline_ms },
+			effort->deadline_ms, NULL },
 		&effort->deleted, error);
 }
 

@@ -312,7 +312,9 @@ static int worktree_remove(
 	if (r == 0 && sight.present == TRI_YES)
 		r = moved = trash_take(sight.root_dir,
 			&(struct trash_thing){ sight.below, resource->run, resource->generation,
-				sight.dev, sight.ino, effort->deadline_ms },
+				sight.dev, sight.ino, effort->deadline_ms,
+				/* Half a repository can be judged no more, so it would stay for ever. */
+				sight.own ? ".git" : NULL },
 			&effort->deleted, error);
 	if (r < 0)
 		return r;

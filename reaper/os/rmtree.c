@@ -25,6 +25,7 @@
  */
 #include "rmtree_walk.h"
 
+#include "base/text.h"
 #include "dir.h"
 #include "protection.h"
 #include "walk.h"
@@ -42,10 +43,11 @@ enum {
 
 struct removal {
 	struct walk walk;
-	int top;          /* of the walk */
-	unsigned hoisted; /* directories that were moved to the top */
-	bool again;       /* there are such that were not read yet */
-	int64_t entries;  /* in the report when the top was last read */
+	int top;           /* of the walk */
+	const char *spare; /* entry of the top that stays, or NULL */
+	unsigned hoisted;  /* directories that were moved to the top */
+	bool again;        /* there are such that were not read yet */
+	int64_t entries;   /* in the report when the top was last read */
 	struct rmtree_report *report;
 	struct error *error;
 	int code; /* errno of the first failure */
@@ -272,6 +274,12 @@ static bool grows(struct removal *removal, int dir)
 	return true;
 }
 
+static bool is_spared(const struct removal *removal, const struct walk_entry *entry)
+{
+	return removal->spare && removal->walk.depth == 1 && !removal->walk.cut &&
+	       text_equal(entry->name, removal->spare);
+}
+
 static int step(struct removal *removal)
 {
 	struct walk_entry entry;
@@ -280,6 +288,8 @@ static int step(struct removal *removal)
 	if (r == WALK_LEAVE)
 		leave(removal, &entry);
 	else if (r == WALK_ENTRY && grows(removal, entry.dir))
+		return r;
+	else if (r == WALK_ENTRY && is_spared(removal, &entry))
 		return r;
 	else if (r == WALK_ENTRY && entry.type == DT_DIR)
 		enter(removal, &entry);
@@ -307,16 +317,19 @@ static int sweep(struct removal *removal, int top)
 	return fail(removal, -r, "delete", top, NULL);
 }
 
-int rmtree_walk(int top, const char *name, int64_t deadline_ms, struct rmtree_report *report,
-	struct error *error)
+int rmtree_walk(const struct rmtree_top *top, struct rmtree_report *report, struct error *error)
 {
 	for (;;) {
-		struct removal removal CLEANUP(removal_done) = { .report = report, .error = error };
+		struct removal removal CLEANUP(removal_done) = {
+			.spare = top->spare,
+			.report = report,
+			.error = error,
+		};
 		int64_t before = report->entries;
 		int r;
 
-		removal_start(&removal, -EBADF, name, deadline_ms);
-		r = sweep(&removal, top);
+		removal_start(&removal, -EBADF, top->name, top->deadline_ms);
+		r = sweep(&removal, top->fd);
 		if (r < 0)
 			return r;
 		/* Forgotten levels: the tree is less deep each time. */

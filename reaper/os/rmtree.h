@@ -29,6 +29,13 @@
 int rmtree(int parent, const char *name, int64_t deadline_ms, struct rmtree_report *report,
 	struct error *error);
 
+struct rmtree_opened {
+	const char *name;
+	int thing;
+	const char *spare; /* entry of the directory that stays, and so does itself; NULL: none */
+	int64_t deadline_ms;
+};
+
 /*
  * The same for an entry that the caller has proved on the descriptor `thing` (O_PATH): what is in the
  * directory is reached through that alone, whatever has taken its name meanwhile. -ESTALE: it does not
@@ -36,8 +43,8 @@ int rmtree(int parent, const char *name, int64_t deadline_ms, struct rmtree_repo
  * file, is removed. The races that remain: between that look and the removal, which takes no directory
  * that has anything in it; and what is moved away while it is being cleared is cleared all the same.
  */
-int rmtree_opened(int parent, const char *name, int thing, int64_t deadline_ms,
-	struct rmtree_report *report, struct error *error);
+int rmtree_opened(int parent, const struct rmtree_opened *opened, struct rmtree_report *report,
+	struct error *error);
 
 /* The same, and it is finished also when we are asked to stop: for who undoes what was begun. */
 int rmtree_steadfast(int parent, const char *name, int64_t deadline_ms,

@@ -15,11 +15,17 @@ enum { RMTREE_ROUNDS = 16 };
 int rmtree_open(int parent, const char *name, struct error *error);
 
 /*
- * Deletes what is in a directory, which may be open as O_PATH and stays itself; `name` is for
- * messages. 0 when nothing was left behind that could be seen, -errno as rmtree().
+ * Deletes what is in a directory, which may be open as O_PATH and stays itself. 0 when nothing was
+ * left behind that could be seen, -errno as rmtree().
  */
-int rmtree_walk(int top, const char *name, int64_t deadline_ms, struct rmtree_report *report,
-	struct error *error);
+struct rmtree_top {
+	int fd;
+	const char *name;  /* for messages */
+	const char *spare; /* an entry of it that stays; NULL: none */
+	int64_t deadline_ms;
+};
+
+int rmtree_walk(const struct rmtree_top *top, struct rmtree_report *report, struct error *error);
 
 /* Unlinks an entry that is no directory. 1, 0 it was gone, -errno (-EISDIR: it has become one). */
 int rmtree_file(int parent, const char *name, struct rmtree_report *report, struct error *error);

@@ -17,11 +17,10 @@
 #include <sys/stat.h>
 
 struct clearing {
-	int top;
-	const char *name, *what;
+	struct rmtree_top top;
+	const char *what;
 	const struct stat
 		*known; /* what must still have the name; NULL: the parent is ours alone */
-	int64_t deadline_ms;
 	bool steadfast;
 };
 
@@ -29,11 +28,11 @@ struct clearing {
 static int clear_confined(void *context, void *result, struct error *error)
 {
 	const struct clearing *clearing = context;
-	int r = confine_to(&clearing->top, 1, CONFINE_REMOVE, error);
+	int r = confine_to(&clearing->top.fd, 1, CONFINE_REMOVE, error);
 
 	if (r < 0)
 		return r;
-	return rmtree_walk(clearing->top, clearing->name, clearing->deadline_ms, result, error);
+	return rmtree_walk(&clearing->top, result, error);
 }
 
 static int clear(struct clearing *clearing, struct rmtree_report *report, struct error *error)
@@ -42,11 +41,11 @@ static int clear(struct clearing *clearing, struct rmtree_report *report, struct
 		.work = clear_confined,
 		.context = clearing,
 		.what = clearing->what,
-		.keep = &clearing->top,
+		.keep = &clearing->top.fd,
 		.keep_count = 1,
 		.result = report,
 		.result_size = sizeof(*report),
-		.deadline_ms = clearing->deadline_ms,
+		.deadline_ms = clearing->top.deadline_ms,
 		.steadfast = clearing->steadfast,
 	};
 
@@ -70,9 +69,9 @@ static int look_again(int parent, const struct clearing *clearing, struct error 
 {
 	struct stat now;
 
-	if (!clearing->known || is_same(parent, clearing->name, clearing->known))
+	if (!clearing->known || is_same(parent, clearing->top.name, clearing->known))
 		return 1;
-	if (fstat(clearing->top, &now) == 0 && now.st_nlink == 0)
+	if (fstat(clearing->top.fd, &now) == 0 && now.st_nlink == 0)
 		return 0;
 	return error_say(error, ESTALE, "%s: it was moved away, or another thing has its name",
 		clearing->what);
@@ -93,10 +92,12 @@ static int remove_directory(
 		r = clear(clearing, report, error);
 		if (r < 0)
 			return r;
+		if (clearing->top.spare)
+			return 1;
 		r = look_again(parent, clearing, error);
 		if (r <= 0)
 			return r;
-		r = rmtree_rmdir(parent, clearing->name, report, error);
+		r = rmtree_rmdir(parent, clearing->top.name, report, error);
 		if (r != -ENOTEMPTY)
 			return r < 0 ? r : 1;
 	}
@@ -107,7 +108,7 @@ static int remove_directory(
 static int remove_opened(
 	int parent, struct clearing *clearing, struct rmtree_report *report, struct error *error)
 {
-	char *shown CLEANUP(mem_done) = text_escape(clearing->name);
+	char *shown CLEANUP(mem_done) = text_escape(clearing->top.name);
 	char *what CLEANUP(mem_done) = mem_printf("delete %.200s", shown);
 
 	clearing->what = what;
@@ -119,20 +120,20 @@ static int remove_any(
 {
 	int top CLEANUP(fd_done) = -EBADF;
 
-	if (!dir_is_name(clearing->name))
+	if (!dir_is_name(clearing->top.name))
 		return error_say(error, EINVAL, "delete: not the name of a directory entry");
-	top = clearing->top = rmtree_open(parent, clearing->name, error);
+	top = clearing->top.fd = rmtree_open(parent, clearing->top.name, error);
 	if (top == -ENOENT)
 		return 0;
 	if (top == -ENOTDIR)
-		return rmtree_file(parent, clearing->name, report, error);
+		return rmtree_file(parent, clearing->top.name, report, error);
 	return top < 0 ? top : remove_opened(parent, clearing, report, error);
 }
 
 int rmtree(int parent, const char *name, int64_t deadline_ms, struct rmtree_report *report,
 	struct error *error)
 {
-	struct clearing clearing = { .name = name, .deadline_ms = deadline_ms };
+	struct clearing clearing = { .top = { .name = name, .deadline_ms = deadline_ms } };
 
 	return remove_any(parent, &clearing, report, error);
 }
@@ -140,23 +141,28 @@ int rmtree(int parent, const char *name, int64_t deadline_ms, struct rmtree_repo
 int rmtree_steadfast(int parent, const char *name, int64_t deadline_ms,
 	struct rmtree_report *report, struct error *error)
 {
-	struct clearing clearing = { .name = name, .deadline_ms = deadline_ms, .steadfast = true };
+	struct clearing clearing = {
+		.top = { .name = name, .deadline_ms = deadline_ms },
+		.steadfast = true,
+	};
 
 	return remove_any(parent, &clearing, report, error);
 }
 
-int rmtree_opened(int parent, const char *name, int thing, int64_t deadline_ms,
-	struct rmtree_report *report, struct error *error)
+int rmtree_opened(int parent, const struct rmtree_opened *opened, struct rmtree_report *report,
+	struct error *error)
 {
-	struct clearing clearing = { .top = thing, .name = name, .deadline_ms = deadline_ms };
 	struct stat known;
+	struct clearing clearing = {
+		.top = { opened->thing, opened->name, opened->spare, opened->deadline_ms },
+		.known = &known,
+	};
 
-	if (!dir_is_name(name) || fstat(thing, &known) < 0)
+	if (!dir_is_name(opened->name) || fstat(opened->thing, &known) < 0)
 		return error_say(error, EINVAL, "delete: not an entry of a directory");
-	clearing.known = &known;
 	if (S_ISDIR(known.st_mode))
 		return remove_opened(parent, &clearing, report, error);
-	if (!is_same(parent, name, &known))
+	if (!is_same(parent, opened->name, &known))
 		return error_say(error, ESTALE, "delete: another thing has taken its name");
-	return rmtree_file(parent, name, report, error);
+	return rmtree_file(parent, opened->name, report, error);
 }

@@ -326,7 +326,8 @@ static int put_find(struct put *put, int root, const struct trash_thing *thing, 
 static int put_aside(struct put *put, int root, int proved, int64_t generation, char **ret_name,
 	struct error *error)
 {
-	put->trash = trash_make(root, error);
+	if (put->trash < 0)
+		put->trash = trash_make(root, error);
 	if (put->trash < 0)
 		return put->trash;
 	return put_move(put, proved, generation, ret_name, error);
@@ -335,7 +336,7 @@ static int put_aside(struct put *put, int root, int proved, int64_t generation, 
 int trash_put(int root, const char *path, const char *run, int64_t generation, uint64_t dev,
 	uint64_t ino, char **ret_name, struct error *error)
 {
-	const struct trash_thing thing = { path, run, generation, dev, ino, 0 };
+	const struct trash_thing thing = { path, run, generation, dev, ino, 0, NULL };
 	struct put put CLEANUP(put_done) = { 0 };
 	int proved CLEANUP(fd_done) = put_find(&put, root, &thing, error);
 	char *name CLEANUP(mem_done) = NULL;
@@ -351,10 +352,12 @@ int trash_put(int root, const char *path, const char *run, int64_t generation, u
 	return r;
 }
 
-static int put_delete(const struct put *put, int proved, int64_t deadline_ms,
+/* In place. 1 it is gone, or all but what stays whole; 0 it was gone; -errno. */
+static int put_delete(const struct put *put, int proved, const struct trash_thing *thing,
 	struct rmtree_report *report, struct error *error)
 {
-	int r = rmtree_opened(put->parent, put->name, proved, deadline_ms, report, error);
+	const struct rmtree_opened opened = { put->name, proved, thing->whole, thing->deadline_ms };
+	int r = rmtree_opened(put->parent, &opened, report, error);
 	int synced;
 
 	if (r < 0) {
@@ -378,10 +381,15 @@ int trash_take(int root, const struct trash_thing *thing, struct rmtree_report *
 	if (proved < 0)
 		return proved == -ENOENT ? 0 : proved;
 	r = put_aside(&put, root, proved, thing->generation, &name, &why);
+	if (error_is_full(r)) {
+		r = put_delete(&put, proved, thing, report, error);
+		if (r <= 0 || !thing->whole)
+			return r;
+		why = (struct error){ 0 };
+		r = put_aside(&put, root, proved, thing->generation, &name, &why);
+	}
 	if (r > 0)
 		return put_settle(&put, name, error);
-	if (r == -ENOSPC || r == -EDQUOT)
-		return put_delete(&put, proved, thing->deadline_ms, report, error);
 	return r < 0 ? error_say(error, -r, "%s", why.text) : r;
 }
 

@@ -40,6 +40,7 @@ struct trash_thing {
 	int64_t generation;
 	uint64_t dev, ino;
 	int64_t deadline_ms;
+	const char *whole; /* entry of the directory that is never deleted in place; NULL: none */
 };
 
 /*
@@ -47,7 +48,8 @@ struct trash_thing {
  * an inode, a longer directory needs a block), since a full disk is what it is for, deletes it in place,
  * proved by descriptor in the same way (rmtree_opened, its answers), and syncs its parent. Half deleted
  * it is still the same thing to whoever goes on. 1 it has left its place, 0, -errno; *report is added to
- * in any case.
+ * in any case. What would not be the same thing half deleted names the entry that makes it so: the rest
+ * is deleted in place, and where that gave no room for setting it aside either, it stays: -ENOSPC.
  */
 int trash_take(int root, const struct trash_thing *thing, struct rmtree_report *report,
 	struct error *error);

@@ -88,7 +88,8 @@ static int walk_tree(
 
 	assert_return_code(top, -top);
 	do {
-		r = rmtree_walk(top, name, deadline_in_ms(LONG_MS), report, error);
+		r = rmtree_walk(&(struct rmtree_top){ top, name, NULL, deadline_in_ms(LONG_MS) },
+			report, error);
 		if (r < 0)
 			return r;
 		r = rmtree_rmdir(parent, name, report, error);

@@ -86,7 +86,9 @@ static int without_a_wall(int parent, struct rmtree_report *report, struct error
 {
 	int top CLEANUP(fd_done) = rmtree_open(parent, "r1", error);
 
-	return top < 0 ? top : rmtree_walk(top, "r1", deadline_in_ms(LONG_MS), report, error);
+	const struct rmtree_top opened = { top, "r1", NULL, deadline_in_ms(LONG_MS) };
+
+	return top < 0 ? top : rmtree_walk(&opened, report, error);
 }
 
 static int remove_with(struct workdir *workdir,

@@ -532,7 +532,8 @@ static int take(void **state, const char *path, const struct stat *known, int64_
 	int root CLEANUP(fd_done) = workdir_open(*state);
 	struct rmtree_report report = { 0 };
 	int r = trash_take(root,
-		&(struct trash_thing){ path, "r1", 3, known->st_dev, known->st_ino, deadline_ms },
+		&(struct trash_thing){
+			path, "r1", 3, known->st_dev, known->st_ino, deadline_ms, NULL },
 		&report, error);
 
 	if (r > 0 && !workdir_has(*state, TRASH_NAME)) {
@@ -608,6 +609,42 @@ static void another_thing_than_given_is_not_deleted_where_it_stands(void **state
 	assert_int_equal(take(state, "r1", &file, deadline_in_ms(60000), NULL), -ESTALE);
 	assert_true(workdir_has(*state, "file"));
 	assert_true(workdir_has(*state, "r1/a/f"));
+}
+
+static int take_whole(void **state, const char *whole, int64_t deadline_ms, struct error *error)
+{
+	int root CLEANUP(fd_done) = workdir_open(*state);
+	struct stat st = stat_of(state, "r1");
+	struct rmtree_report report = { 0 };
+
+	return trash_take(root,
+		&(struct trash_thing){ "r1", "r1", 3, st.st_dev, st.st_ino, deadline_ms, whole },
+		&report, error);
+}
+
+static void what_must_stay_whole_is_set_aside_when_the_rest_has_made_room(void **state)
+{
+	struct error error = { 0 };
+
+	small_disk(*state);
+	workdir_make(*state, "r1");
+	workdir_make(*state, "r1/.git");
+	workdir_fill(*state, "r1/.git/HEAD");
+	small_disk_fill_inodes(*state);
+	assert_int_equal(take_whole(state, ".git", deadline_in_ms(60000), &error), -ENOSPC);
+	assert_true(workdir_has(*state, "r1/.git/HEAD"));
+
+	small_disk_empty(*state);
+	workdir_make(*state, "r1/a");
+	workdir_make(*state, "r1/a/.git");
+	workdir_fill(*state, "r1/a/f");
+	small_disk_fill_inodes(*state);
+	assert_int_equal(take_whole(state, ".git", 1, NULL), -ETIME);
+	assert_true(workdir_has(*state, "r1/.git/HEAD"));
+	assert_int_equal(take_whole(state, ".git", deadline_in_ms(60000), NULL), 1);
+	assert_false(workdir_has(*state, "r1"));
+	assert_false(workdir_has(*state, ".sbx-trash/r1:3:0/a"));
+	assert_true(workdir_has(*state, ".sbx-trash/r1:3:0/.git/HEAD"));
 }
 
 static void exchange(void **state, const char *name)
@@ -732,6 +769,7 @@ int main(void)
 		workdir_test(where_there_is_a_trash_it_is_set_aside_on_a_full_disk_too),
 		workdir_test(deleting_where_it_stands_ends_in_time_and_goes_on),
 		workdir_test(another_thing_than_given_is_not_deleted_where_it_stands),
+		workdir_test(what_must_stay_whole_is_set_aside_when_the_rest_has_made_room),
 		workdir_test(what_took_its_place_in_the_last_moment_is_not_deleted),
 		workdir_test(an_empty_directory_that_was_made_under_its_name_stays),
 		workdir_test(what_somebody_else_removed_when_it_was_cleared_is_gone),
