@@ -205,6 +205,26 @@ pass
 check "only the temporary directory is full: it is reaped" expect_reaped temporary-full
 by=()
 
+# A clone on a full disk without a trash, broken off while it is deleted in place.
+disk clones tmpfs
+use "$world/clones" "$world/clones"
+for n in 3 25 40; do
+	run=clone-$n
+	git clone --quiet "$repo" "$(tree "$run")"
+	reap register "$run" --worktree "$(tree "$run")" --repo "$(tree "$run")" --created -3h --ttl 1h >/dev/null
+	reap finish "$run" --ok --at -2h >/dev/null
+	reap --run nobody >/dev/null 2>&1
+	fill "$world/clones"
+	rm -r "$root/.sbx-trash"
+	fill_again "$world/clones"
+	strace -f -qq -o /dev/null -e trace=unlinkat -e "inject=unlinkat:signal=KILL:when=$n" \
+		"$SBX_REAP" --config "$config" </dev/null >/dev/null 2>&1 || true
+	pass
+	check "a clone is broken off at removal $n: the next pass finishes" \
+		same " 1" "$(left_of "$run") $(tombstones "$run")"
+	rm -r "$world/clones/fill"
+done
+
 # Under the unit what a filesystem keeps for root is not to be had.
 disk kept ext4 '-m 40'
 use "$world/kept" "$world/kept"
