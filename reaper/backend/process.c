@@ -131,22 +131,39 @@ static void search_done(struct search *search)
 	free(search->places);
 }
 
-static void search_add(struct search *search, struct run *run, const struct resource *resource)
+/*
+ * Whether a look failed for want of something of ours, which says nothing of any place. Else it is
+ * this one's failure; then its own backend cannot see it either, and keeps its run.
+ */
+static bool is_ours(int r)
+{
+	return r == -EMFILE || r == -ENFILE || r == -ENOMEM || r == -EAGAIN || r == -EINTR;
+}
+
+/* 0, or -errno: a place that cannot be looked at may have anybody in it. */
+static int search_add(struct search *search, struct run *run, const struct resource *resource,
+	struct error *error)
 {
 	struct process_place place = { .context = run };
+	char *shown CLEANUP(mem_done) = NULL;
 	const char *root;
 	struct stat stat;
+	int r;
 
 	if (resource->kind != KIND_WORKTREE && resource->kind != KIND_PATH)
-		return;
+		return 0;
 	if (resource->proof == PROOF_NONE || resource->locator[0] != '/' || resource->silent)
-		return;
-	/* One that cannot be looked at is unknown to its own backend, and so keeps its run. */
+		return 0;
 	root = text_list_above(&search->settings->roots, resource->locator);
 	if (!root)
 		root = text_list_above(&search->settings->path_roots, resource->locator);
-	if (answering_look(root ? root : "/", resource->locator, &stat) < 0)
-		return;
+	r = answering_look(root ? root : "/", resource->locator, &stat);
+	if (r == -ENOENT || r == -ENOTDIR)
+		return 0;
+	if (r < 0) {
+		shown = text_escape(resource->locator);
+		return error_set(error, -r, "look who works in %.300s", shown);
+	}
 	place.dev = stat.st_dev;
 	place.ino = stat.st_ino;
 	if (search->count == search->room) {
@@ -154,6 +171,7 @@ static void search_add(struct search *search, struct run *run, const struct reso
 		search->places = mem_grow(search->places, search->room, sizeof(*search->places));
 	}
 	search->places[search->count++] = place;
+	return 0;
 }
 
 /* Whether the path of a cgroup is that of the group or of one below it. */
@@ -273,18 +291,24 @@ static void process_discover(void *context, struct inventory *inventory, const c
 	struct search search CLEANUP(
 		search_done) = { .settings = state->settings, .inventory = inventory };
 	struct error error = { 0 };
-	int r = 0;
+	int r = 0, unseen = 0;
 
 	for (size_t i = 0; i < inventory->run_count; i++) {
 		struct run *run = inventory->runs[i];
 
 		if (only && !text_equal(run->id, only))
 			continue;
-		for (size_t j = 0; j < run->resource_count; j++)
-			search_add(&search, run, &run->resources[j]);
+		for (size_t j = 0; j < run->resource_count; j++) {
+			struct error why = { 0 };
+
+			r = search_add(&search, run, &run->resources[j], &why);
+			if (r < 0 && (only || is_ours(r)) && unseen == 0)
+				unseen = error_say(&error, -r, "%s", why.text);
+		}
 	}
-	if (search.count)
-		r = processes_in(search.places, search.count, search_seen, &search, &error);
+	r = search.count ? processes_in(search.places, search.count, search_seen, &search, &error)
+			 : 0;
+	r = r < 0 ? r : unseen;
 	inventory_add_source(
 		inventory, "processes", NULL, r < 0 ? TRI_NO : TRI_YES, r < 0 ? error.text : NULL);
 }

@@ -8,6 +8,7 @@
 
 #include <errno.h>
 #include <signal.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 
@@ -425,6 +426,60 @@ static void what_cannot_be_seen_makes_the_source_not_ok(void **state)
 	assert_int_equal(WEXITSTATUS(status), 0);
 }
 
+/* Exits with 0 when it is said that it was not seen. */
+static void discover_and_exit(struct world *world, const char *only)
+{
+	const struct source *source;
+
+	backend->discover(world->state, &world->inventory, only);
+	source = &world->inventory.sources[0];
+	_exit(source->ok == TRI_NO && strstr(source->error, "look who works in") ? 0 : 3);
+}
+
+static void a_tree_that_cannot_be_looked_at_for_want_of_ours_is_not_seen_empty(void **state)
+{
+	static const char *const only[] = { NULL, "r1" };
+	struct world *world = *state;
+
+	tell_tree(world, "r1");
+	for (size_t i = 0; i < ARRAY_SIZE(only); i++) {
+		int status = 0;
+		pid_t pid = fork();
+
+		assert_true(pid >= 0);
+		if (pid == 0) {
+			if (setrlimit(RLIMIT_NOFILE, &(struct rlimit){ 3, 3 }) < 0)
+				_exit(2);
+			discover_and_exit(world, only[i]);
+		}
+		assert_int_equal(waitpid(pid, &status, 0), pid);
+		assert_int_equal(status, 0);
+	}
+}
+
+/* The others are seen all the same; asked for that run it is an error. */
+static void a_tree_that_cannot_be_looked_at_is_unseen_for_its_own_run(void **state)
+{
+	struct world *world = *state;
+	int status = 0;
+	pid_t pid;
+
+	tell_tree(world, "r1/below");
+	tell_tree(world, "r10");
+	assert_int_equal(rmdir(tree(world, "r1")), 0);
+	assert_int_equal(symlink("r1", tree(world, "r1")), 0);
+	discover(world, NULL);
+	assert_int_equal(world->inventory.sources[0].ok, TRI_YES);
+	world->inventory.source_count = 0;
+	pid = fork();
+	assert_true(pid >= 0);
+	if (pid == 0)
+		discover_and_exit(world, "r1/below");
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_int_equal(status, 0);
+	assert_int_equal(unlink(tree(world, "r1")), 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -448,6 +503,8 @@ int main(void)
 		IN_GROUPS(a_foreign_cgroup_makes_nobody_the_runs_own),
 		IN_WORLD(only_one_run_may_be_asked_for),
 		IN_WORLD(what_cannot_be_seen_makes_the_source_not_ok),
+		IN_WORLD(a_tree_that_cannot_be_looked_at_for_want_of_ours_is_not_seen_empty),
+		IN_WORLD(a_tree_that_cannot_be_looked_at_is_unseen_for_its_own_run),
 	};
 
 	return cmocka_run_group_tests_name("process_backend", tests, NULL, NULL);
