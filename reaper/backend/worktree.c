@@ -137,17 +137,23 @@ static struct branch_ask branch_question(
 static void look(struct worktree_state *state, const struct resource *resource, struct arena *arena,
 	struct sight *ret_sight)
 {
-	const char *rival = NULL;
+	struct census_candidate candidate;
+	const char *note = NULL;
+	enum tri rival;
 
 	sight_look(state->settings, resource, arena, ret_sight);
 	worktree_census_tell(&state->census, ret_sight->common);
-	if (ret_sight->recorded && !ret_sight->contradicts)
-		rival = worktree_census_rival(&state->census, ret_sight->common, resource->locator,
-			&ret_sight->record, arena);
-	if (!rival)
+	if (!ret_sight->recorded || ret_sight->contradicts)
 		return;
-	ret_sight->contradicts = true;
-	ret_sight->note = rival;
+	candidate = (struct census_candidate){ ret_sight->common, resource->locator,
+		&ret_sight->record };
+	rival = worktree_census_rival(&state->census, &candidate, arena, &note);
+	if (rival == TRI_NO)
+		return;
+	ret_sight->contradicts = rival == TRI_YES;
+	if (rival == TRI_UNKNOWN)
+		ret_sight->present = TRI_UNKNOWN;
+	ret_sight->note = note;
 }
 
 /* What will point at nothing when the tree is gone; nobody else's file is changed for it. */
@@ -262,11 +268,35 @@ static int refuse(const struct resource *resource, int code, const char *note, s
 	return error_say(error, code, "worktree %.200s: %s", shown, note);
 }
 
+/*
+ * Also where unsaved work is discarded: it is not this run's to discard. Where that is not judged at
+ * all, any tree may have a repository in it.
+ */
+static int nobody_borrows(struct worktree_state *state, const struct sight *sight,
+	const struct resource *resource, struct arena *arena, struct error *error)
+{
+	struct error unseen = { 0 };
+	const char *borrower = NULL;
+	int r;
+
+	if (sight->own)
+		worktree_census_expire(&state->census);
+	r = worktree_census_borrower(&state->census, resource->locator, arena, &borrower, &unseen);
+	if (r > 0)
+		return refuse(resource, EBUSY,
+			arena_printf(arena, "%s borrows from a repository in it", borrower), error);
+	if (r < 0 && (sight->own || state->settings->policy.unsaved == UNSAVED_DISCARD))
+		return refuse(resource, EIO,
+			arena_printf(arena, "who borrows from it is unseen: %s", unseen.text),
+			error);
+	return 0;
+}
+
 /* 0 when nothing speaks against removing what was seen. */
 static int removal_allowed(struct worktree_state *state, const struct sight *sight,
 	const struct resource *resource, struct arena *arena, struct error *error)
 {
-	const char *borrower = NULL;
+	int r;
 
 	if (sight->contradicts)
 		return refuse(resource, ESTALE, sight->note, error);
@@ -277,13 +307,8 @@ static int removal_allowed(struct worktree_state *state, const struct sight *sig
 			sight->note ? sight->note : "git worktree lock without a reason", error);
 	if (sight->present != TRI_YES)
 		return 0;
-	/* Also where unsaved work is discarded: it is not this run's to discard. */
-	if (sight->own)
-		worktree_census_expire(&state->census);
-	if (worktree_census_borrower(&state->census, resource->locator, arena, &borrower, NULL) > 0)
-		return refuse(resource, EBUSY,
-			arena_printf(arena, "%s borrows from a repository in it", borrower), error);
-	return mounts_refuse(resource->locator, error);
+	r = nobody_borrows(state, sight, resource, arena, error);
+	return r < 0 ? r : mounts_refuse(resource->locator, error);
 }
 
 static int branch_remove(

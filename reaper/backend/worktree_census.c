@@ -3,6 +3,7 @@
 #include "base/clock.h"
 #include "base/pathname.h"
 #include "base/text.h"
+#include "os/answering.h"
 #include "os/dir.h"
 #include "os/errand.h"
 #include "os/file.h"
@@ -14,8 +15,10 @@
 
 enum {
 	GOOD_FOR_MS = 5000,
-	REHEARSAL_MS = 5000,
-	CHAIN_MAX = 5,
+	REHEARSAL_MS = 10000, /* a large host takes seconds; what is silent was asked for before */
+	ASKING_MS = 20000,
+	CHAIN_MAX = 6, /* git follows five */
+	ROUNDS_MAX = CHAIN_MAX + 2,
 	LINES_MAX = 1024,
 	ALTERNATES_MAX = 1 << 20
 };
@@ -29,7 +32,6 @@ struct census_claim {
 struct census_record {
 	const char *common;
 	struct worktree_record record;
-	bool gone; /* there is provably no tree */
 	struct census_record *next;
 };
 
@@ -50,6 +52,7 @@ static void census_forget(struct worktree_census *census)
 	census->claims = NULL;
 	census->records = NULL;
 	census->links = NULL;
+	text_list_done(&census->seen);
 	census->looked = 0;
 	census->blind = (struct error){ 0 };
 }
@@ -58,6 +61,7 @@ void worktree_census_done(struct worktree_census *census)
 {
 	census_forget(census);
 	text_list_done(&census->repos);
+	answers_done(&census->answers);
 }
 
 static void census_blind(struct worktree_census *census, int code, const char *where)
@@ -74,10 +78,48 @@ static bool hides_something(int r)
 	       r != -EFBIG;
 }
 
-/* False when it is known already. */
+/* Of what a tree only names: its writer chose it, so only what is wrong with us says anything. */
+static bool is_ours(int r)
+{
+	return r == -EMFILE || r == -ENFILE || r == -ENOMEM || r == -EAGAIN || r == -ENOBUFS;
+}
+
+/* Below a root, reached without a symlink and without leaving its mount: then nobody is asked. */
+static bool lies_plainly_below(const char *root, const char *path)
+{
+	int dir CLEANUP(fd_done) = dir_open(root, NULL), fd CLEANUP(fd_done) = -EBADF;
+
+	if (dir < 0)
+		return false;
+	fd = dir_open_below(dir, pathname_below(path, root), O_PATH | O_NOFOLLOW, NULL);
+	return fd >= 0 || fd == -ENOENT;
+}
+
+/*
+ * Whether a path may be touched that a tree or repository names. The repositories that we were told
+ * of were asked at the start of the pass, but for those in trees, in which anybody writes.
+ */
+static bool may_touch(struct worktree_census *census, const char *by, const char *path)
+{
+	const struct text_list *roots = &census->settings->roots;
+	const char *root = text_list_above(roots, path);
+	const char *repo =
+		text_list_has(&census->repos, path) ? path : text_list_above(&census->repos, path);
+
+	if (repo && !text_list_above(roots, repo))
+		return true;
+	if (root && lies_plainly_below(root, path))
+		return true;
+	return answers_may_touch(&census->answers, by, path);
+}
+
+/*
+ * False when it is known already. What does not answer is claimed as it is written: it lies on another
+ * mount than any tree that we could remove.
+ */
 static bool claim_add(struct worktree_census *census, const char *by, const char *what)
 {
-	char *real CLEANUP(mem_done) = realpath(what, NULL);
+	char *real CLEANUP(mem_done) = may_touch(census, by, what) ? realpath(what, NULL) : NULL;
 	struct census_claim *claim = census->claims;
 
 	while (claim && text_equal(claim->by, by) && !text_equal(claim->what, real ? real : what))
@@ -98,15 +140,19 @@ static void claim_alternates(struct worktree_census *census, const char *by, con
 {
 	char *path CLEANUP(mem_done) = mem_printf("%s/info", objects), *rest = NULL;
 	char *bytes CLEANUP(mem_done) = NULL;
-	int info CLEANUP(fd_done) = dir_open(path, NULL);
+	int info CLEANUP(fd_done) = -EBADF;
 	size_t length = 0;
-	int r = info < 0 ? info
-			 : file_read(
-				   info, "alternates", ALTERNATES_MAX, &bytes, &length, NULL, NULL);
+	int r;
+
+	if (!may_touch(census, by, objects) || !may_touch(census, by, path))
+		return;
+	info = dir_open(path, NULL);
+	r = info < 0 ? info
+		     : file_read(info, "alternates", ALTERNATES_MAX, &bytes, &length, NULL, NULL);
 
 	if (r == -ELOOP)
 		claim_add(census, by, objects); /* a linked object store is borrowed whole */
-	if (r < 0 && hides_something(r))
+	if (r < 0 && (depth ? is_ours(r) : hides_something(r)))
 		census_blind(census, -r, path);
 	for (char *line = r < 0 ? NULL : strtok_r(bytes, "\n", &rest); line && *lines < LINES_MAX;
 		line = strtok_r(NULL, "\n", &rest), (*lines)++) {
@@ -120,12 +166,14 @@ static void claim_alternates(struct worktree_census *census, const char *by, con
 	}
 }
 
-static void claim_repository(struct worktree_census *census, const char *by, const char *gitdir)
+/* `depth` is 0 for one that lies in `by`, and 1 for one that it names. */
+static void claim_repository(
+	struct worktree_census *census, const char *by, const char *gitdir, unsigned depth)
 {
 	char *objects CLEANUP(mem_done) = mem_printf("%s/objects", gitdir);
 	unsigned lines = 0;
 
-	claim_alternates(census, by, objects, 0, &lines);
+	claim_alternates(census, by, objects, depth, &lines);
 }
 
 static void look_at_tree(
@@ -143,14 +191,14 @@ static void look_at_tree(
 	}
 	switch (pointer.kind) {
 	case POINTER_NONE:
-		claim_repository(census, path, path); /* it may be bare */
+		claim_repository(census, path, path, 0); /* it may be bare */
 		return;
 	case POINTER_FILE:
 		claim_add(census, path, pointer.target);
-		claim_repository(census, path, pointer.target);
+		claim_repository(census, path, pointer.target, 1);
 		return;
 	case POINTER_DIRECTORY:
-		claim_repository(census, path, inner);
+		claim_repository(census, path, inner, 0);
 		return;
 	case POINTER_JUNK:
 		claim_add(census, path, inner); /* a link, perhaps */
@@ -180,18 +228,22 @@ static void look_at_root(struct worktree_census *census, const char *path)
 		census_blind(census, errno, path);
 }
 
-static bool tree_is_gone(const char *tree)
+/* One in a tree is looked at where it is: what it says of itself may lead anywhere. */
+static int repository_common(struct worktree_census *census, const char *repo, char **ret_common)
 {
-	uint64_t dev, ino;
-
-	return tree && dir_identity(tree, &dev, &ino, NULL) == -ENOENT;
+	if (!text_list_above(&census->settings->roots, repo))
+		return worktree_repo_resolve(repo, ret_common, NULL);
+	if (!may_touch(census, repo, repo))
+		return -ENOENT;
+	*ret_common = mem_dup(repo);
+	return 0;
 }
 
 static void look_at_repository(struct worktree_census *census, const char *repo)
 {
 	struct worktree_records records CLEANUP(worktree_records_done) = { 0 };
 	char *common CLEANUP(mem_done) = NULL;
-	int r = worktree_repo_resolve(repo, &common, NULL);
+	int r = repository_common(census, repo, &common);
 
 	if (r == 0)
 		r = worktree_records_read(common, &records, NULL);
@@ -199,13 +251,13 @@ static void look_at_repository(struct worktree_census *census, const char *repo)
 		census_blind(census, -r, repo);
 	if (r < 0)
 		return;
-	claim_repository(census, common, common);
+	text_list_add_new(&census->seen, common);
+	claim_repository(census, common, common, 0);
 	for (size_t i = 0; i < records.count; i++) {
 		struct census_record *record = arena_new(&census->arena, sizeof(*record));
 
 		record->common = arena_dup(&census->arena, common);
 		worktree_record_copy(&census->arena, &records.list[i], &record->record);
-		record->gone = tree_is_gone(record->record.tree);
 		record->next = census->records;
 		census->records = record;
 	}
@@ -256,9 +308,9 @@ static int rehearse_work(void *context, void *result, struct error *error)
 }
 
 /*
- * Trees and repositories name others, wherever their writers like, also where nobody answers. So what
- * is to be gathered is gathered by a child first, and thrown away; what that does not survive is not
- * seen. False: it did not.
+ * What is to be gathered is gathered by a child first, and thrown away: a mount may have fallen silent
+ * since it was asked. False: it did not come back. What was known before stays known then, since all
+ * of it is a reason to keep; what there is now is unknown.
  */
 static bool census_rehearse(struct worktree_census *census)
 {
@@ -273,19 +325,43 @@ static bool census_rehearse(struct worktree_census *census)
 	if (errand_run(&errand, &error) >= 0)
 		return true;
 	if (is_due(census))
-		census_forget(census);
+		text_list_done(&census->seen);
 	(void)error_say(&census->blind, error.code, "%s", error.text);
-	census->looked = census->repos.count;
-	census->good_until_ms = deadline_in_ms(GOOD_FOR_MS);
 	return false;
+}
+
+/* What trees name is touched when it has answered, and only then it is known what those name. */
+static void census_rounds(struct worktree_census *census)
+{
+	int64_t end_ms = deadline_in_ms(ASKING_MS);
+	struct error error = { 0 };
+	int r = 0;
+
+	for (unsigned round = 0; round < ROUNDS_MAX; round++) {
+		if (!census_rehearse(census))
+			return;
+		census_gather(census);
+		if (!census->answers.unasked.count)
+			return;
+		r = answers_ask(&census->answers, end_ms, &error);
+		if (r < 0)
+			break;
+		worktree_census_expire(census);
+	}
+	if (r == 0)
+		(void)error_set(&error, ELOOP, "follow what trees borrow from");
+	(void)error_say(&census->blind, error.code, "%s", error.text);
 }
 
 static void census_take(struct worktree_census *census)
 {
 	if (!is_due(census) && census->looked == census->repos.count)
 		return;
-	if (census_rehearse(census))
-		census_gather(census);
+	if (is_due(census))
+		answers_expire(&census->answers);
+	census_rounds(census);
+	census->looked = census->repos.count;
+	census->good_until_ms = deadline_in_ms(GOOD_FOR_MS);
 }
 
 void worktree_census_look(struct worktree_census *census)
@@ -298,11 +374,20 @@ static bool lies_in(const char *path, const char *tree)
 	return text_equal(path, tree) || pathname_below(path, tree);
 }
 
+static bool tree_is_gone(const struct worktree_census *census, const char *tree)
+{
+	struct stat stat;
+
+	return answering_look(text_list_above(&census->settings->roots, tree), tree, &stat) ==
+	       -ENOENT;
+}
+
 /* A record of a repository in the tree, of a worktree elsewhere that is still there. */
-static bool is_linked_elsewhere(const struct census_record *record, const char *tree)
+static bool is_linked_elsewhere(
+	const struct worktree_census *census, const struct census_record *record, const char *tree)
 {
 	return record->record.tree && lies_in(record->common, tree) &&
-	       !lies_in(record->record.tree, tree) && !record->gone;
+	       !lies_in(record->record.tree, tree) && !tree_is_gone(census, record->record.tree);
 }
 
 int worktree_census_borrower(struct worktree_census *census, const char *tree, struct arena *arena,
@@ -315,7 +400,7 @@ int worktree_census_borrower(struct worktree_census *census, const char *tree, s
 			return 1;
 		}
 	for (const struct census_record *record = census->records; record; record = record->next)
-		if (is_linked_elsewhere(record, tree)) {
+		if (is_linked_elsewhere(census, record, tree)) {
 			*ret_borrower = arena_dup(arena, record->record.tree);
 			return 1;
 		}
@@ -324,37 +409,57 @@ int worktree_census_borrower(struct worktree_census *census, const char *tree, s
 	return error_say(error, census->blind.code, "%s", census->blind.text);
 }
 
-/* A record that names no tree: it may be that of another one whose .git names it, or of a neighbour. */
-static const char *rival_of_silent(struct worktree_census *census, const char *tree,
-	const struct worktree_record *record, struct arena *arena)
+static enum tri cannot_tell(
+	const struct worktree_census *census, struct arena *arena, const char **ret_note)
 {
-	char *parent CLEANUP(mem_done) = pathname_parent(tree);
-	char *beside CLEANUP(mem_done) = mem_printf("%s/%s", parent, record->name);
-	uint64_t dev, ino;
-
-	for (const struct census_claim *claim = census->claims; claim; claim = claim->next)
-		if (!text_equal(claim->by, tree) && worktree_path_same(claim->what, record->path))
-			return arena_printf(arena,
-				"the git record that its .git names is also that of %s", claim->by);
-	if (text_equal(beside, tree) || dir_identity(beside, &dev, &ino, NULL) == -ENOENT)
-		return NULL;
-	return arena_printf(arena, "the git record that its .git names may be that of %s", beside);
+	*ret_note = arena_printf(arena, "whether another one claims its git record is unseen: %s",
+		census->blind.code ? census->blind.text : "its repository was not looked at");
+	return TRI_UNKNOWN;
 }
 
-const char *worktree_census_rival(struct worktree_census *census, const char *common,
-	const char *tree, const struct worktree_record *record, struct arena *arena)
+/* A record that names no tree: it may be that of another one whose .git names it, or of a neighbour. */
+static enum tri rival_of_silent(struct worktree_census *census,
+	const struct census_candidate *candidate, struct arena *arena, const char **ret_note)
 {
-	worktree_census_tell(census, common);
+	const struct worktree_record *record = candidate->record;
+	char *parent CLEANUP(mem_done) = pathname_parent(candidate->tree);
+	char *beside CLEANUP(mem_done) = mem_printf("%s/%s", parent, record->name);
+
+	for (const struct census_claim *claim = census->claims; claim; claim = claim->next)
+		if (!text_equal(claim->by, candidate->tree) &&
+			worktree_path_same(claim->what, record->path)) {
+			*ret_note = arena_printf(arena,
+				"the git record that its .git names is also that of %s", claim->by);
+			return TRI_YES;
+		}
+	if (!text_equal(beside, candidate->tree) && !tree_is_gone(census, beside)) {
+		*ret_note = arena_printf(
+			arena, "the git record that its .git names may be that of %s", beside);
+		return TRI_YES;
+	}
+	return census->blind.code ? cannot_tell(census, arena, ret_note) : TRI_NO;
+}
+
+enum tri worktree_census_rival(struct worktree_census *census,
+	const struct census_candidate *candidate, struct arena *arena, const char **ret_note)
+{
+	const struct worktree_record *record = candidate->record;
+
+	worktree_census_tell(census, candidate->common);
 	census_take(census);
 	if (!record->tree)
-		return rival_of_silent(census, tree, record, arena);
+		return rival_of_silent(census, candidate, arena, ret_note);
 	for (const struct census_record *other = census->records; other; other = other->next)
-		if (text_equal(other->common, common) && other->record.tree &&
+		if (text_equal(other->common, candidate->common) && other->record.tree &&
 			!text_equal(other->record.name, record->name) &&
-			worktree_path_same(other->record.tree, tree))
-			return arena_printf(arena, "two git records name it, %s and %s",
+			worktree_path_same(other->record.tree, candidate->tree)) {
+			*ret_note = arena_printf(arena, "two git records name it, %s and %s",
 				record->name, other->record.name);
-	return NULL;
+			return TRI_YES;
+		}
+	return text_list_has(&census->seen, candidate->common)
+		       ? TRI_NO
+		       : cannot_tell(census, arena, ret_note);
 }
 
 const char *worktree_census_inbound(

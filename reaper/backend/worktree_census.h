@@ -6,7 +6,9 @@
  */
 #pragma once
 
+#include "model.h"
 #include "settings.h"
+#include "worktree_answers.h"
 #include "worktree_record.h"
 
 struct census_claim;
@@ -16,6 +18,8 @@ struct census_record;
 struct worktree_census {
 	const struct settings *settings;
 	struct text_list repos; /* configured ones, and recorded ones as far as they were told */
+	struct text_list seen;  /* the common directories whose records were read */
+	struct answers answers; /* of what trees and repositories name */
 	size_t looked;          /* so many of them were looked at */
 	int64_t good_until_ms;  /* boot clock; 0: not taken yet */
 	struct arena arena;     /* of what follows */
@@ -36,19 +40,29 @@ void worktree_census_done(struct worktree_census *census);
 /*
  * Whether a repository elsewhere borrows objects (objects/info/alternates, also through others) from
  * what lies at or below `tree`, or a worktree elsewhere belongs to a repository in it. 1 with its path
- * in the arena, 0, -errno when a place where there may be one cannot be read. Seen are the trees
- * directly in the roots and the known repositories; what is on another mount is not.
+ * in the arena, 0, -errno when a place where there may be one cannot be read: that is no 0. Seen are
+ * the trees directly in the roots and the known repositories; what is on another mount is not. What a
+ * tree names on a mount that does not answer counts as what it says and no more, or one tree could
+ * keep all others for ever: what remains is a place there that itself leads back to `tree`, by a
+ * symlink or by what it borrows.
  */
 int worktree_census_borrower(struct worktree_census *census, const char *tree, struct arena *arena,
 	const char **ret_borrower, struct error *error);
 
+/* A tree, and the record of `common` that is about to go with it. */
+struct census_candidate {
+	const char *common, *tree;
+	const struct worktree_record *record;
+};
+
 /*
- * Who else claims what `tree` is about to take along: another record of `common` that names the tree
- * too, or, of a record that names no tree itself, another tree whose .git names it. In the arena, or
- * NULL.
+ * Whether somebody else claims what the tree is about to take along: another record of the repository
+ * that names the tree too, or, of a record that names no tree itself, another tree whose .git names
+ * it. *ret_note, in the arena, says who, or what was unseen. A record that names its tree needs but
+ * its repository seen; one that does not needs all places seen.
  */
-const char *worktree_census_rival(struct worktree_census *census, const char *common,
-	const char *tree, const struct worktree_record *record, struct arena *arena);
+enum tri worktree_census_rival(struct worktree_census *census,
+	const struct census_candidate *candidate, struct arena *arena, const char **ret_note);
 
 /*
  * What in the owning repository will point at nothing when the tree is gone: a symlink in its main

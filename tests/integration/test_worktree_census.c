@@ -1,10 +1,15 @@
 /* Who else names a tree, its repository or its git record: borrowers, rivals, what points into it. */
+#include "fuse.h"
 #include "git_fixture.h"
 #include "workdir.h"
 
 #include "base/clock.h"
+#include "os/signals.h"
 
 #include <errno.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #define RECORD "repo/.git/worktrees/r1"
 
@@ -136,6 +141,151 @@ static void where_borrowers_cannot_be_seen_is_unknown(void **state)
 		WORK_CLEAN);
 }
 
+/* Asked to remove it, without a judgement before: it stays. */
+static void check_stays_unseen(struct git_fixture *fixture, const struct resource *resource)
+{
+	struct error error = { 0 };
+
+	look_anew(fixture);
+	assert_int_equal(remove_one(fixture, resource, &error), -EIO);
+	if (!strstr(error.text, "who borrows from it is unseen: look for"))
+		fail_msg("%s", error.text);
+	assert_true(git_fixture_holds(fixture, "test -e %s/.git", resource->locator));
+}
+
+static void where_borrowers_cannot_be_seen_nothing_that_may_be_lent_goes(void **state)
+{
+	struct git_fixture *fixture = *state;
+	char *lost[] = { fixture->base };
+	struct resource clone = lender(fixture), linked = git_fixture_r1(fixture);
+
+	git_fixture_sh(fixture, "git clone -q repo ws/c1");
+	fixture->settings.lost_roots = (struct text_list){ lost, 1 };
+	check_stays_unseen(fixture, &clone);
+	fixture->settings.policy.unsaved = UNSAVED_DISCARD;
+	check_stays_unseen(fixture, &clone);
+	check_stays_unseen(fixture, &linked);
+	fixture->settings.policy.unsaved = UNSAVED_SALVAGE; /* what is in it was judged then */
+	look_anew(fixture);
+	assert_int_equal(remove_one(fixture, &linked, NULL), 1);
+}
+
+static struct fuse mount_fuse(struct git_fixture *fixture)
+{
+	char *point CLEANUP(mem_done) = mem_printf("%s/fuse", fixture->base);
+
+	git_fixture_sh(fixture, "mkdir fuse");
+	return fuse_mount(point);
+}
+
+/* A child, or the signal would be pending for the tests that follow. */
+static void remove_when_stopped(struct git_fixture *fixture)
+{
+	struct resource clone = lender(fixture);
+	struct error error = { 0 };
+
+	signals_hold();
+	(void)raise(SIGTERM);
+	if (remove_one(fixture, &clone, &error) != -EIO)
+		_exit(1);
+	_exit(strstr(error.text, "who borrows from it is unseen") ? 0 : 2);
+}
+
+static void a_look_that_is_ended_by_a_signal_sees_nothing(void **state)
+{
+	struct git_fixture *fixture = *state;
+	struct fuse fuse;
+	int status = 0;
+	pid_t child;
+
+	git_fixture_sh(fixture, "git clone -q repo ws/c1; git clone -q repo ws/c3");
+	fuse = mount_fuse(fixture);
+	git_fixture_sh(fixture, "echo $PWD/fuse >ws/c3/.git/objects/info/alternates");
+	child = fork();
+	if (child == 0)
+		remove_when_stopped(fixture);
+	assert_true(child > 0 && waitpid(child, &status, 0) == child);
+	assert_int_equal(status, 0);
+	assert_true(git_fixture_holds(fixture, "test -e ws/c1/.git"));
+	fuse_kill(&fuse);
+	git_fixture_sh(fixture, "umount -l fuse");
+}
+
+/* One that answered at the start of the pass, and then no more. */
+static void a_repository_that_falls_silent_makes_unknown_who_else_claims_a_record(void **state)
+{
+	struct git_fixture *fixture = *state;
+	char *point CLEANUP(mem_done) = mem_printf("%s/fuse", fixture->base);
+	char *repos[] = { fixture->repos[0], point };
+	struct fuse fuse = mount_fuse(fixture);
+	struct resource seen;
+
+	fixture->settings.repos = (struct text_list){ repos, 2 };
+	look_anew(fixture);
+	seen = probe(fixture, git_fixture_r1(fixture));
+	assert_int_equal(seen.present, TRI_UNKNOWN);
+	assert_non_null(strstr(seen.note, "whether another one claims its git record is unseen"));
+	fuse_kill(&fuse);
+	git_fixture_sh(fixture, "umount -l fuse");
+}
+
+/* How the trees of others lead to where nobody answers. */
+static void check_silent(struct git_fixture *fixture, const char *command)
+{
+	struct resource resource = lender(fixture);
+	struct error error = { 0 };
+	struct fuse fuse;
+
+	git_fixture_sh(fixture, "git clone -q repo ws/c1; git clone -q --shared ws/c1 ws/c2; "
+				"for n in 3 4 5 6; do git clone -q repo ws/c$n; done");
+	fuse = mount_fuse(fixture);
+	git_fixture_sh(fixture, "F=$PWD/fuse; %s", command);
+	look_anew(fixture);
+	if (remove_one(fixture, &resource, &error) != -EBUSY || !strstr(error.text, "ws/c2"))
+		fail_msg("%s: %s", command, error.text);
+	git_fixture_sh(fixture, "rm -rf ws/c2");
+	error = (struct error){ 0 };
+	if (remove_one(fixture, &resource, &error) != 1)
+		fail_msg("%s: %s", command, error.text);
+	fuse_kill(&fuse);
+	git_fixture_sh(fixture, "umount -l fuse");
+	git_fixture_reset(fixture);
+}
+
+static void what_a_tree_names_where_nobody_answers_hides_nobody_and_keeps_nobody(void **state)
+{
+	struct git_fixture *fixture = *state;
+
+	check_silent(fixture, "echo $F/o >ws/c3/.git/objects/info/alternates; "
+			      "rm -rf ws/c4/.git; echo gitdir: $F/g >ws/c4/.git; "
+			      "rm -rf ws/c5/.git/objects; ln -s $F ws/c5/.git/objects; "
+			      "git -C ws/c6 worktree add -q --detach ../../elsewhere; "
+			      "echo $F/.git >ws/c6/.git/worktrees/elsewhere/gitdir");
+	check_silent(fixture,
+		"ln -s $F ws/c3/l; for i in 1 2 3 4 5 6 7 8 9; do "
+		"echo $PWD/ws/c3/l/$i; done >ws/c3/.git/objects/info/alternates; "
+		"git init -q --bare between.git; echo $F >between.git/objects/info/alternates; "
+		"echo $PWD/between.git/objects >ws/c4/.git/objects/info/alternates");
+}
+
+/* A mount whose server died answers, and nothing of it can be read: also no reason to keep others. */
+static void what_a_tree_names_and_cannot_be_read_keeps_nobody(void **state)
+{
+	struct git_fixture *fixture = *state;
+	struct resource resource = lender(fixture);
+	struct error error = { 0 };
+	struct fuse fuse;
+
+	git_fixture_sh(fixture, "git clone -q repo ws/c1; git clone -q repo ws/c3");
+	fuse = mount_fuse(fixture);
+	fuse_kill(&fuse);
+	git_fixture_sh(fixture, "echo $PWD/fuse >ws/c3/.git/objects/info/alternates");
+	look_anew(fixture);
+	if (remove_one(fixture, &resource, &error) != 1)
+		fail_msg("%s", error.text);
+	git_fixture_sh(fixture, "umount -l fuse");
+}
+
 static void a_borrower_of_a_borrower_can_be_judged(void **state)
 {
 	struct git_fixture *fixture = *state;
@@ -249,6 +399,11 @@ int main(void)
 		case_of(a_borrower_that_came_since_the_look_is_seen_at_the_removal),
 		case_of(who_does_not_borrow_keeps_nothing),
 		case_of(where_borrowers_cannot_be_seen_is_unknown),
+		case_of(where_borrowers_cannot_be_seen_nothing_that_may_be_lent_goes),
+		case_of(a_look_that_is_ended_by_a_signal_sees_nothing),
+		case_of(a_repository_that_falls_silent_makes_unknown_who_else_claims_a_record),
+		case_of(what_a_tree_names_where_nobody_answers_hides_nobody_and_keeps_nobody),
+		case_of(what_a_tree_names_and_cannot_be_read_keeps_nobody),
 		case_of(a_borrower_of_a_borrower_can_be_judged),
 		case_of(a_record_that_may_be_anothers_is_not_dropped),
 		case_of(a_record_of_its_own_that_names_nothing_goes_with_it),
