@@ -101,6 +101,7 @@ void config_draft_done(struct draft *draft)
 		free(draft->roots[i].where);
 	}
 	free(draft->roots);
+	text_list_done(&draft->homes);
 	free(draft->disk_where);
 	free(draft->file);
 }

@@ -21,10 +21,11 @@ struct draft {
 	size_t root_count;
 	char *file; /* being read, escaped */
 	unsigned line;
-	char *disk_where;    /* where a key of [disk] stood last, file:line; NULL: nowhere */
-	unsigned disk_given; /* 1 high, 2 low: in all files together */
-	bool homes_silent;   /* a home directory does not answer */
-	uint64_t given;      /* keys that this file has set, by their place in the table */
+	char *disk_where;       /* where a key of [disk] stood last, file:line; NULL: nowhere */
+	unsigned disk_given;    /* 1 high, 2 low: in all files together */
+	struct text_list homes; /* home directories, once they are */
+	bool homes_found;
+	uint64_t given; /* keys that this file has set, by their place in the table */
 };
 
 void config_draft_done(struct draft *draft);

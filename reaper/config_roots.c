@@ -2,19 +2,16 @@
  * Roots: the outer limits of what may be removed, so each is resolved once, here, and refused when
  * it is too much (the whole machine, somebody's home) or when an untrusted user could replace it.
  */
-#include "base/clock.h"
 #include "base/pathname.h"
 #include "base/text.h"
 #include "config_draft.h"
 #include "os/answering.h"
 #include "os/dir.h"
-#include "os/errand.h"
 #include "text_list.h"
 
 #include <dirent.h>
 #include <errno.h>
 #include <fnmatch.h>
-#include <limits.h>
 #include <pwd.h>
 
 static int root_refuse(const struct draft_root *root, const char *path, int code, const char *fault,
@@ -31,66 +28,49 @@ static bool lies_at_or_below(const char *path, const char *other)
 	return text_equal(path, other) || text_equal(other, "/") || pathname_below(path, other);
 }
 
-/* What holds a home: its path as it is written, or what that leads to. */
-typedef char *home_path(const char *written);
-
-/*
- * The first home directory that is at or below the path, or NULL; the caller owns it. Homes that do
- * not exist ("/nonexistent") are nobody's, and "/" as a home is that of system users.
- */
-static char *home_search(const char *path, home_path *path_of)
+static void homes_written(struct text_list *homes)
 {
 	const struct passwd *entry;
-	char *found = NULL;
 
 	setpwent();
-	while (!found && (entry = getpwent())) {
-		char *home CLEANUP(mem_done) = path_of(entry->pw_dir);
-
-		if (home && !text_equal(home, "/") && lies_at_or_below(home, path))
-			found = TAKE_PTR(home);
-	}
+	while ((entry = getpwent()))
+		if (entry->pw_dir[0] == '/' &&
+			!text_equal(entry->pw_dir, "/")) /* of system users */
+			text_list_add_new(homes, entry->pw_dir);
 	endpwent();
-	return found;
-}
-
-static char *home_resolved(const char *written)
-{
-	return realpath(written, NULL);
-}
-
-/* An errand_work. */
-static int home_work(void *context, void *result, struct error *error)
-{
-	char *home CLEANUP(mem_done) = home_search(context, home_resolved);
-
-	(void)error;
-	if (home)
-		(void)snprintf(result, PATH_MAX, "%s", home);
-	return home != NULL;
 }
 
 /*
- * Homes lie anywhere, also where nobody answers, so they are looked at in an errand. Where one does
- * not answer the paths as they are written must do.
+ * Homes lie anywhere, also where nobody answers; of those, and of no other, the path as it is written
+ * must do. Homes that do not exist ("/nonexistent") are nobody's.
  */
-static char *home_within(struct draft *draft, const char *path)
+static void homes_find(struct draft *draft)
 {
-	char *copy CLEANUP(mem_done) = mem_dup(path), found[PATH_MAX] = "";
-	const struct errand errand = {
-		.work = home_work,
-		.context = copy,
-		.what = "look at home directories",
-		.result = found,
-		.result_size = sizeof(found),
-		.deadline_ms = deadline_in_ms(ANSWERING_MS),
-	};
-	int r = draft->homes_silent ? -ETIME : errand_run(&errand, NULL);
+	struct text_list written CLEANUP(text_list_done) = { 0 };
+	bool *silent CLEANUP(mem_done) = NULL;
 
-	draft->homes_silent = r < 0;
-	if (r < 0)
-		return home_search(path, mem_dup);
-	return r > 0 ? mem_dup(found) : NULL;
+	homes_written(&written);
+	silent = mem_new(written.count + 1);
+	(void)answering_ask((const char *const *)written.items, written.count, silent, NULL);
+	for (size_t i = 0; i < written.count; i++) {
+		char *home CLEANUP(mem_done) =
+			silent[i] ? mem_dup(written.items[i]) : realpath(written.items[i], NULL);
+
+		if (home && !text_equal(home, "/"))
+			text_list_add_new(&draft->homes, home);
+	}
+	draft->homes_found = true;
+}
+
+/* The first home directory that is at or below the path, or NULL. */
+static const char *home_within(struct draft *draft, const char *path)
+{
+	if (!draft->homes_found)
+		homes_find(draft);
+	for (size_t i = 0; i < draft->homes.count; i++)
+		if (lies_at_or_below(draft->homes.items[i], path))
+			return draft->homes.items[i];
+	return NULL;
 }
 
 /*
@@ -143,8 +123,8 @@ static int root_lose(struct draft *draft, const char *path)
 static int root_check_place(
 	struct draft *draft, const struct draft_root *root, const char *real, struct error *error)
 {
-	char *home CLEANUP(mem_done) = NULL, *fault CLEANUP(mem_done) = NULL;
-	const char *other;
+	char *fault CLEANUP(mem_done) = NULL;
+	const char *other, *home;
 
 	if (text_equal(real, "/"))
 		return root_refuse(root, root->path, EINVAL,

@@ -1,12 +1,15 @@
 #include "unit.h"
 
 #include "config.h"
+#include "fuse.h"
 #include "text_list.h"
+#include "workdir.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <ftw.h>
 #include <pwd.h>
+#include <sys/mount.h>
 #include <sys/stat.h>
 
 /* A directory of its own for each test, with "ws" in it for a root, entered. */
@@ -269,6 +272,30 @@ static void a_home_directory_is_no_root(void **state)
 	bad(state, "[workspaces]\nroot = /usr\n", EINVAL, "home directory");
 }
 
+/* The home of one leads into the root by a symlink, that of another to where nobody answers. */
+static void a_home_that_does_not_answer_hides_no_other(void **state)
+{
+	const struct place *place = *state;
+	char *passwd CLEANUP(mem_done) = mem_printf("root:x:0:0::/root:/bin/sh\n"
+						    "a:x:1:1::%s/silent/a:/bin/sh\n"
+						    "b:x:2:2::%s/link:/bin/sh\n",
+		place->path, place->path);
+	struct fuse fuse;
+
+	assert_int_equal(mkdir("silent", 0755), 0);
+	assert_int_equal(mkdir("ws/b", 0755), 0);
+	assert_int_equal(symlink("ws/b", "link"), 0);
+	file_put("passwd", passwd);
+	assert_return_code(mount("passwd", "/etc/passwd", NULL, MS_BIND, NULL), errno);
+	fuse = fuse_mount("silent");
+	bad(state, "[workspaces]\nroot = @/ws\n", EINVAL, "ws/b is a home directory");
+	bad(state, "[workspaces]\nroot = @/silent\nroot = @/ws\n", EINVAL,
+		"ws/b is a home directory");
+	fuse_kill(&fuse);
+	assert_return_code(umount2("silent", MNT_DETACH), errno);
+	assert_return_code(umount2("/etc/passwd", MNT_DETACH), errno);
+}
+
 static void a_root_that_others_can_replace_is_refused(void **state)
 {
 	struct settings settings CLEANUP(settings_done) = { 0 };
@@ -450,6 +477,7 @@ int main(void)
 		IN_PLACE(what_is_wrong_is_named_with_file_and_line),
 		IN_PLACE(the_path_of_a_socket_is_bounded),
 		IN_PLACE(a_home_directory_is_no_root),
+		IN_PLACE(a_home_that_does_not_answer_hides_no_other),
 		IN_PLACE(a_root_that_others_can_replace_is_refused),
 		IN_PLACE(a_link_to_a_root_counts_for_what_it_names),
 		IN_PLACE(a_link_that_others_can_replace_is_refused),
@@ -464,5 +492,5 @@ int main(void)
 		IN_PLACE(a_file_that_is_named_must_exist_and_be_text),
 	};
 
-	return cmocka_run_group_tests_name("config", tests, NULL, NULL);
+	return cmocka_run_group_tests_name("config", tests, workdir_own_mounts, NULL);
 }
