@@ -98,7 +98,8 @@ int runs_void_claims(struct store *store, struct error *error);
  */
 int runs_end_claim(struct store *store, const char *run, struct error *error);
 
-/* Drops a row that a claim made, begun or not; a registered one stays. 1, 0 there was none. */
+/* Drops a row that a claim made, begun or not, and its failures; a registered one stays. 1, 0 there
+ * was none. */
 int runs_drop_claimed(struct store *store, const char *run, struct error *error);
 
 /*

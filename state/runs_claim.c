@@ -298,6 +298,8 @@ int runs_drop_claimed(struct store *store, const char *run, struct error *error)
 	if (r < 0 || !claiming.found || claiming.row.record.registered)
 		return r;
 	r = run_row_delete(store, run, error);
+	if (r >= 0) /* they are of the run that the row was of */
+		r = failures_clear(store, run, error);
 	if (r >= 0)
 		r = transaction_commit(&claiming.transaction, error);
 	return r < 0 ? r : 1;

@@ -124,6 +124,20 @@ static void forgetting_and_a_new_registration_begin_anew(void **state)
 	assert_none(state, "r1");
 }
 
+/* A pass began it, nobody registered it, and its name means another run by now. */
+static void a_later_run_of_the_name_does_not_inherit_failures(void **state)
+{
+	struct store *store = database(state);
+	struct run run = { .id = (char[]){ "r1" }, .decision = { .reason = REASON_ORPHAN } };
+
+	assert_int_equal(runs_claim(store, "p1", &run, CLAIM_BEGUN_REAP, NOW, NULL), 1);
+	assert_int_equal(runs_begin(store, "p1", "r1", CLAIM_BEGUN_REAP, NOW, NULL), 1);
+	(void)add(state, "r1", NOW, "busy");
+	assert_int_equal(failures_note_unfinished(store, "r1", NOW, NULL), 0);
+	assert_int_equal(runs_drop_claimed(store, "r1", NULL), 1);
+	assert_none(state, "r1");
+}
+
 static void only_what_is_not_shown_any_more_is_dropped(void **state)
 {
 	struct inventory inventory CLEANUP(inventory_done) = { 0 };
@@ -177,6 +191,7 @@ int main(void)
 		TEST(what_ran_out_of_time_is_no_failure_but_is_remembered),
 		TEST(the_end_of_a_run_ends_its_failures),
 		TEST(forgetting_and_a_new_registration_begin_anew),
+		TEST(a_later_run_of_the_name_does_not_inherit_failures),
 		TEST(only_what_is_not_shown_any_more_is_dropped),
 		TEST(failures_move_with_the_clock_and_are_never_later_than_now),
 		TEST(a_long_error_is_cut),
