@@ -141,6 +141,7 @@ static int act_on(struct teardown *teardown, enum act act, const struct resource
 	case ACT_ASK_PROCESSES:
 		break;
 	}
+	teardown->steps_done += effort.steps;
 	teardown->bytes_freed += effort.deleted.bytes_freed;
 	teardown->entries_deleted += effort.deleted.entries;
 	return r;

@@ -344,8 +344,9 @@ static int worktree_remove(
 	if (r < 0)
 		return r;
 	r = sight.recorded ? worktree_record_drop(sight.common, &sight.record, effort->deadline_ms,
-				     &effort->deleted.bytes_freed, error)
+				     &effort->deleted, error)
 			   : 0;
+	effort->steps += r < 0 && moved > 0;
 	return r < 0 ? r : moved > 0 || r > 0;
 }
 

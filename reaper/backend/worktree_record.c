@@ -180,11 +180,10 @@ int worktree_record_find(const char *repo, const char *tree, const char *pointed
 }
 
 int worktree_record_drop(const char *repo, const struct worktree_record *record,
-	int64_t deadline_ms, int64_t *bytes_freed, struct error *error)
+	int64_t deadline_ms, struct rmtree_report *report, struct error *error)
 {
 	struct error unsaid = { 0 };
 	int common CLEANUP(fd_done) = dir_open(repo, &unsaid), worktrees CLEANUP(fd_done) = -EBADF;
-	struct rmtree_report report = { 0 };
 	struct stat stat;
 	int r;
 
@@ -202,8 +201,7 @@ int worktree_record_drop(const char *repo, const struct worktree_record *record,
 	if (stat.st_dev != record->dev || stat.st_ino != record->ino)
 		return record_say(error, ESTALE, record->name,
 			"this is not the git record that was looked at");
-	r = rmtree(worktrees, record->name, deadline_ms, &report, error);
-	*bytes_freed += report.bytes_freed;
+	r = rmtree(worktrees, record->name, deadline_ms, report, error);
 	if (r < 0) {
 		error_prefix(error, "drop a git record of %s", repo);
 		return r;

@@ -7,6 +7,7 @@
  */
 #pragma once
 
+#include "os/rmtree.h"
 #include "worktree_repo.h"
 
 struct worktree_record {
@@ -49,8 +50,8 @@ int worktree_record_find(const char *repo, const char *tree, const char *pointed
 
 /*
  * Drops exactly this record: its admin directory, when it is the one that was read (device and
- * inode), and then "worktrees" when it is empty, as git does. Adds to *bytes_freed. 1, 0 gone
+ * inode), and then "worktrees" when it is empty, as git does. Adds to *report in any case. 1, 0 gone
  * already, -ESTALE: another one stands there, -errno.
  */
 int worktree_record_drop(const char *repo, const struct worktree_record *record,
-	int64_t deadline_ms, int64_t *bytes_freed, struct error *error);
+	int64_t deadline_ms, struct rmtree_report *report, struct error *error);

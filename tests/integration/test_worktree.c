@@ -166,6 +166,23 @@ static void the_record_is_found_by_its_path_whatever_its_name(void **state)
 	assert_false(git_fixture_holds(fixture, "test -e repo/.git/worktrees/r11"));
 }
 
+static void what_was_set_aside_is_progress_although_its_record_stays(void **state)
+{
+	struct git_fixture *fixture = *state;
+	struct resource resource = git_fixture_r1(fixture);
+	struct effort effort = { .deadline_ms = 1 }; /* is over */
+	struct error error = { 0 };
+
+	assert_int_equal(
+		worktree_backend.effects->remove(fixture->state, &resource, &effort, &error),
+		-ETIME);
+	assert_false(git_fixture_holds(fixture, "test -e ws/r1"));
+	assert_true(git_fixture_holds(fixture, "test -e " RECORD));
+	assert_int_equal(effort.steps, 1);
+	assert_int_equal(remove_one(fixture, &resource, &error), 1);
+	assert_false(git_fixture_holds(fixture, "test -e " RECORD));
+}
+
 static void a_symlinked_prefix_in_gits_record_is_the_same_tree(void **state)
 {
 	struct git_fixture *fixture = *state;
@@ -684,6 +701,7 @@ int main(void)
 		case_of(a_worktree_of_a_bare_repository_goes),
 		case_of(no_other_record_is_ever_dropped),
 		case_of(the_record_is_found_by_its_path_whatever_its_name),
+		case_of(what_was_set_aside_is_progress_although_its_record_stays),
 		case_of(a_symlinked_prefix_in_gits_record_is_the_same_tree),
 		case_of(what_contradicts_its_record_is_never_removed),
 		case_of(a_used_again_inode_is_not_the_registered_tree),

@@ -129,23 +129,24 @@ static void a_record_is_dropped_only_while_it_is_the_one_that_was_read(void **st
 {
 	struct git_fixture *fixture = *state;
 	struct worktree_record record;
-	int64_t freed = 0, deadline_ms = deadline_in_ms(60000);
+	struct rmtree_report report = { 0 };
+	int64_t deadline_ms = deadline_in_ms(60000);
 
 	assert_int_equal(worktree_record_find(fixture->repo, fixture->tree, NULL, &fixture->arena,
 				 &record, NULL),
 		1);
 	git_fixture_sh(fixture, "cd repo/.git/worktrees; cp -a r1 new; mv r1 old; mv new r1");
 	assert_int_equal(
-		worktree_record_drop(fixture->repo, &record, deadline_ms, &freed, NULL), -ESTALE);
+		worktree_record_drop(fixture->repo, &record, deadline_ms, &report, NULL), -ESTALE);
 	git_fixture_sh(fixture, "cd repo/.git/worktrees; rm -rf r1; mv old r1");
 	assert_int_equal(
-		worktree_record_drop(fixture->repo, &record, deadline_ms, &freed, NULL), 1);
-	assert_true(freed > 0);
+		worktree_record_drop(fixture->repo, &record, deadline_ms, &report, NULL), 1);
+	assert_true(report.bytes_freed > 0 && report.entries > 0);
 	assert_int_equal(
-		worktree_record_drop(fixture->repo, &record, deadline_ms, &freed, NULL), 0);
+		worktree_record_drop(fixture->repo, &record, deadline_ms, &report, NULL), 0);
 	git_fixture_sh(fixture, "rm -rf repo");
 	assert_int_equal(
-		worktree_record_drop(fixture->repo, &record, deadline_ms, &freed, NULL), 0);
+		worktree_record_drop(fixture->repo, &record, deadline_ms, &report, NULL), 0);
 }
 
 static void paths_are_the_same_by_name_and_directory(void **state)
