@@ -8,6 +8,7 @@
 #include "facts.h"
 #include "inventory.h"
 #include "os/dir.h"
+#include "os/signals.h"
 #include "policy.h"
 #include "state/failures.h"
 #include "state/history.h"
@@ -171,6 +172,8 @@ static int reap_begun(
 		return end_unsaved(teardown, run, arena, error);
 	if (r >= 0)
 		r = teardown_verify(teardown);
+	if (r < 0 && teardown->stopped)
+		return end_early(teardown, run, arena, "looked at for the last time", error);
 	if (r >= 0)
 		r = marker_drop(teardown);
 	if (r < 0)
@@ -303,6 +306,10 @@ static int apply_claimed(
 
 	if (r < 0)
 		return r;
+	teardown->stopped =
+		signals_stop_wanted(); /* what did not answer may have been broken off */
+	if (teardown->stopped)
+		return end_early(teardown, run, arena, "looked at again", error);
 	if (unplanned)
 		return keep_changed(teardown, run, arena, REASON_CHANGED, unplanned, error);
 	if (teardown->run->decision.verdict != run->decision.verdict)

@@ -347,6 +347,7 @@ int teardown_verify(struct teardown *teardown)
 
 		if (!resource_proven(resource) || !resource_left(resource))
 			continue;
+		teardown->stopped = signals_stop_wanted(); /* then it may only be unseen */
 		return error_say(&teardown->error, EBUSY, "%s %s is still there%s%s",
 			kind_name(resource->kind), resource->locator, resource->note ? ": " : "",
 			resource->note ? resource->note : "");
