@@ -89,6 +89,12 @@ static int note_unsalvaged(struct teardown *teardown, const char *why)
 		clock_wall_s(), why, &teardown->error);
 }
 
+/* A signal or the end of its share broke it off: no failure that a later pass has to know of. */
+static bool salvage_broken_off(int r, const struct effort *effort)
+{
+	return signals_stop_wanted() || r == -ETIME || deadline_left_ms(effort->deadline_ms) == 0;
+}
+
 /* MUST 4: kept, and read back, before anything goes that cannot be made again. */
 static int salvage_tree(struct teardown *teardown, const struct backend *backend,
 	const struct resource *resource, struct effort *effort)
@@ -104,8 +110,8 @@ static int salvage_tree(struct teardown *teardown, const struct backend *backend
 		state, resource, effort, &teardown->seen.arena, &salvage, &why);
 	if (r > 0)
 		r = note_salvaged(teardown, &salvage);
-	else if (r < 0 && signals_stop_wanted()) /* no failure that a later pass has to know of */
-		r = error_say(&teardown->error, -r, "%s", why.text);
+	else if (r < 0 && salvage_broken_off(r, effort))
+		r = error_say(&teardown->error, ETIME, "salvaging it was broken off: %s", why.text);
 	else if (r < 0)
 		r = note_unsalvaged(teardown, why.text);
 	return r;

@@ -182,11 +182,19 @@ static void alert_of_brake(const struct reaping *reaping, int64_t tripped_before
 			brake->due, brake->proven, moment_format(until, brake->until_s));
 }
 
+static struct pass_time time_of(const struct reaping *reaping)
+{
+	return (struct pass_time){
+		.start_ms = reaping->start_ms,
+		.budget_ms = reaping->options->time_budget_ms >= 0
+				     ? reaping->options->time_budget_ms
+				     : reaping->session.settings.limits.time_budget_ms,
+	};
+}
+
 static int act(struct reaping *reaping, struct error *error)
 {
-	int64_t budget_ms = reaping->options->time_budget_ms >= 0
-				    ? reaping->options->time_budget_ms
-				    : reaping->session.settings.limits.time_budget_ms;
+	const struct pass_time time = time_of(reaping);
 	int64_t tripped_before_s = 0;
 	int r = brake_get(reaping->session.store, &tripped_before_s, error);
 
@@ -195,8 +203,8 @@ static int act(struct reaping *reaping, struct error *error)
 	if (r < 0)
 		return r;
 	alert_of_brake(reaping, tripped_before_s);
-	r = pass_apply(&reaping->session, reaping->pass, reaping->start_ms + budget_ms,
-		&reaping->plan, &reaping->inventory, error);
+	r = pass_apply(&reaping->session, reaping->pass, &time, &reaping->plan, &reaping->inventory,
+		error);
 	/* What is not selected is left alone. */
 	return r < 0 || reaping->options->runs.count
 		       ? r

@@ -324,7 +324,7 @@ struct run {
 	enum result result;
 	const char *error; /* NULL: none */
 	/* By this pass, in all its rounds. */
-	int64_t bytes_freed, entries_deleted, steps_done;
+	int64_t bytes_freed, entries_deleted, steps_done, turns_ms;
 };
 
 /* Something that was asked for facts, and whether it answered. */

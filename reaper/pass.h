@@ -16,14 +16,19 @@
 int pass_open(const struct session *session, const char *pass, const struct inventory *inventory,
 	struct error *error);
 
+/* The time of a pass: when it began (boot clock), and how much it has. */
+struct pass_time {
+	int64_t start_ms, budget_ms;
+};
+
 /*
  * Applies the plan until it is done, the deadline passes or a signal asks to stop; what is not
  * reached is deferred. When somebody holds all passes meanwhile, the rest is held. Each run has its
  * share of the time, those that had trouble before come after the others, and what is left of the
- * time goes, in more rounds, to those that need it. Puts failures on the books. 0; -errno when the
- * database failed, after which nothing more is begun.
+ * time goes, in more rounds, to those that need it. Puts failures on the books; that a run had too
+ * little time is none. 0; -errno when the database failed, after which nothing more is begun.
  */
-int pass_apply(const struct session *session, const char *pass, int64_t deadline_ms,
+int pass_apply(const struct session *session, const char *pass, const struct pass_time *time,
 	const struct plan *plan, struct inventory *inventory, struct error *error);
 
 /*

@@ -13,14 +13,17 @@
 
 enum {
 	SHARE_LEAST_MS = 5 * 1000,
-	/* What did nothing at all in this time hangs, and gets no more of what is left. */
+	/*
+	 * What did nothing at all in this time hangs: it gets no more of what is left, and has failed.
+	 * Where a pass has less than twice of it, half of the pass is that much.
+	 */
 	HANGS_MS = 30 * 1000
 };
 
 struct rounds {
 	const struct session *session;
 	const char *pass;
-	int64_t deadline_ms;
+	int64_t deadline_ms, hangs_ms;
 	struct inventory *inventory;
 	struct run **runs; /* that have not had their last turn */
 	size_t count;
@@ -87,7 +90,7 @@ static int load_again(struct rounds *rounds, struct run *run, struct error *erro
 /* It gets no more time in this pass: what is said of it is now what its history says. */
 static int end_turns(struct rounds *rounds, struct run *run, struct error *error)
 {
-	bool failed = run->result == RESULT_FAILED;
+	bool failed = run->result == RESULT_FAILED && run->turns_ms >= rounds->hangs_ms;
 	const struct history_entry entry = {
 		.at_s = clock_wall_s(),
 		.pass = rounds->pass,
@@ -100,6 +103,8 @@ static int end_turns(struct rounds *rounds, struct run *run, struct error *error
 	};
 	int r = history_add(rounds->session->store, &entry, error);
 
+	if (!failed) /* too little time is nobody's failure */
+		run->result = RESULT_PARTIAL;
 	return r < 0 || !failed ? r : note_failure(rounds, run, error);
 }
 
@@ -124,7 +129,9 @@ static int apply_in(struct rounds *rounds, struct run *run, int64_t time_ms, str
 	if (r < 0)
 		return r;
 	run->facts.unfinished = true;
-	if (time_ms >= HANGS_MS && run->steps_done == steps && run->entries_deleted == entries)
+	run->turns_ms += time_ms;
+	if (time_ms >= rounds->hangs_ms && run->steps_done == steps &&
+		run->entries_deleted == entries)
 		return end_turns(rounds, run, error);
 	return 1;
 }
@@ -170,13 +177,14 @@ static int go_round(struct rounds *rounds, struct error *error)
 	return 0;
 }
 
-int pass_apply(const struct session *session, const char *pass, int64_t deadline_ms,
+int pass_apply(const struct session *session, const char *pass, const struct pass_time *time,
 	const struct plan *plan, struct inventory *inventory, struct error *error)
 {
 	struct rounds rounds CLEANUP(rounds_done) = {
 		.session = session,
 		.pass = pass,
-		.deadline_ms = deadline_ms,
+		.deadline_ms = time->start_ms + time->budget_ms,
+		.hangs_ms = time->budget_ms < 2 * HANGS_MS ? time->budget_ms / 2 : HANGS_MS,
 		.inventory = inventory,
 	};
 	int r;

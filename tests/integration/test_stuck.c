@@ -12,8 +12,10 @@
 #include "verbs.h"
 #include "workdir.h"
 
+#include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <git2.h>
 #include <jansson.h>
 #include <signal.h>
 #include <sys/mman.h>
@@ -30,6 +32,8 @@ static struct {
 	int64_t unlink_ms; /* how long each removal takes */
 	pid_t pass;
 	int signal, signal_after; /* sent to the pass after so many removals; 0: none */
+	int64_t hash_ms;          /* how long each file takes that is salvaged */
+	unsigned stop_at; /* SIGTERM at the pass's so manieth look at the wall clock; 0: none */
 } * sim;
 
 static void pass_ms(int64_t ms)
@@ -54,6 +58,30 @@ int unlinkat(int dir, const char *name, int flags)
 			(void)pause();
 	return (int)syscall(SYS_unlinkat, dir, name, flags);
 }
+
+/* The same, in front of the library's. */
+int git_odb_open_wstream(
+	git_odb_stream **out, git_odb *db, git_object_size_t size, git_object_t type)
+{
+	int (*next)(git_odb_stream **, git_odb *, git_object_size_t, git_object_t);
+
+	*(void **)&next = dlsym(RTLD_NEXT, "git_odb_open_wstream");
+	if (sim)
+		pass_ms(sim->hash_ms);
+	return next(out, db, size, type);
+}
+
+/* Of simclock_looked. Before the pass holds the signal it would only die of it. */
+static void stop_in_time(void)
+{
+	sigset_t held;
+
+	if (!sim->stop_at || getpid() != sim->pass || sigprocmask(SIG_BLOCK, NULL, &held) != 0 ||
+		!sigismember(&held, SIGTERM) || --sim->stop_at > 0)
+		return;
+	(void)kill(sim->pass, SIGTERM);
+}
+
 /* ---- the world ---- */
 
 struct world {
@@ -84,6 +112,7 @@ static void verb_child(struct world *world, char *words)
 		_exit(EXIT_USAGE);
 	}
 	sim->pass = getpid();
+	simclock_looked = stop_in_time;
 	code = options.verb->act(&options);
 	(void)fflush(stdout);
 	_exit((int)code);
@@ -129,15 +158,16 @@ static void verb(struct world *world, const char *words)
 		fail_msg("%s: exit %d: %s", words, code, said(world));
 }
 
-static void settings_write(struct world *world)
+static void settings_write(struct world *world, const char *unsaved)
 {
 	const char *path = world->workdir->path;
 	char *text CLEANUP(mem_done) =
 		mem_printf("[state]\ndatabase = %s/reap.db\n"
 			   "[workspaces]\nroot = %s/ws\npath_root = %s/good\npath_root = %s/bad\n"
-			   "[policy]\nkeep_abandoned = 0s\ndeadline_grace = 0s\nunsaved = discard\n"
+			   "repo = %s/repo\n"
+			   "[policy]\nkeep_abandoned = 0s\ndeadline_grace = 0s\nunsaved = %s\n"
 			   "[disk]\nhigh = 100%%\nlow = 99%%\n",
-			path, path, path, path);
+			path, path, path, path, path, unsaved);
 
 	workdir_write(world->workdir, "reap.ini", text, strlen(text));
 }
@@ -165,7 +195,7 @@ static int world_make(void **state)
 	workdir_make(world->workdir, "bad");
 	world->output = mem_dup(workdir_path(world->workdir, "output"));
 	world->config = mem_dup(workdir_path(world->workdir, "reap.ini"));
-	settings_write(world);
+	settings_write(world, "discard");
 	*state = world;
 	return 0;
 }
@@ -488,6 +518,118 @@ static void what_a_signal_ended_is_no_failure(void **state)
 	check(world, "big", "reaped", "resumed", 0);
 }
 
+/* ---- trees with unsaved work ---- */
+
+enum { UNSAVED_FILES = 4 };
+
+static void sh(const struct world *world, const char *command)
+{
+	char *line CLEANUP(mem_done) = mem_printf("cd %s && %s", world->workdir->path, command);
+
+	if (system(line) != 0)
+		fail_msg("%s", line);
+}
+
+static void make_repo(struct world *world)
+{
+	settings_write(world, "salvage");
+	sh(world, "git init -q -b main repo && cd repo && git -c user.name=t -c user.email=t@t "
+		  "commit -q --allow-empty -m first");
+}
+
+/* A run that is due, with a worktree of some new files. */
+static void add_tree(struct world *world, const char *run)
+{
+	char *make CLEANUP(mem_done) = mem_printf(
+		"git -C repo worktree add -q ../ws/%s -b %s && cd ws/%s && for i in $(seq %d); "
+		"do echo $i of %s >$i; done",
+		run, run, run, UNSAVED_FILES, run);
+	char *words CLEANUP(mem_done) =
+		mem_printf("register %s --created -9h --ttl 1h --worktree %s/ws/%s", run,
+			world->workdir->path, run);
+
+	sh(world, make);
+	verb(world, words);
+}
+
+static void a_salvage_that_never_ends_within_a_pass_fails_and_ends_in_a_longer_one(void **state)
+{
+	struct world *world = *state;
+
+	make_repo(world);
+	add_tree(world, "tree");
+	sim->hash_ms = 25 * 1000;
+	assert_int_equal(pass(world, "--time-budget 60s"), EXIT_ATTENTION);
+	check(world, "tree", "failed", "abandoned", 1);
+	assert_non_null(strstr(told(world, "tree", "error"), "its time ran out when 0 steps"));
+	assert_non_null(strstr(told(world, "tree", "error"), "salvaging it was broken off"));
+	assert_true(has(world, "ws/tree/1"));
+	sim->hash_ms = 0;
+	assert_int_equal(pass(world, "--time-budget 60s"), EXIT_DONE);
+	check(world, "tree", "reaped", "resumed", 0);
+	assert_false(has(world, "ws/tree"));
+	sh(world, "git -C repo cat-file -e refs/sbx/salvage/tree:1");
+}
+
+static void too_little_time_is_no_failure(void **state)
+{
+	struct world *world = *state;
+
+	make_repo(world);
+	add_tree(world, "tree1");
+	add_tree(world, "tree2");
+	sim->hash_ms =
+		30 * 1000; /* two of them, and 20 of 80 seconds are left for the second one */
+	assert_int_equal(pass(world, "--time-budget 80s"), EXIT_ATTENTION);
+	check(world, "tree1", "failed", "abandoned", 1);
+	check(world, "tree2", "partial", "abandoned", 0);
+	assert_non_null(strstr(told(world, "tree2", "error"), "its time ran out when 0 steps"));
+	sim->hash_ms = 0;
+	assert_int_equal(pass(world, ""), EXIT_DONE);
+	check(world, "tree1", "reaped", "resumed", 0);
+	check(world, "tree2", "reaped", "resumed", 0);
+}
+
+/* What is left of `stop_at` after a pass over a tree, and whether it is reaped by the next one at most. */
+static unsigned stop_at(struct world *world, unsigned at)
+{
+	unsigned left;
+
+	add_tree(world, "tree");
+	sim->stop_at = at;
+	(void)pass(world, "--yes");
+	left = sim->stop_at;
+	sim->stop_at = 0;
+	if (text_equal(told(world, "tree", "result"), "failed") ||
+		text_equal(told(world, "tree", "reason"), "unknown") || failures(world, "tree"))
+		fail_msg("stopped at look %u: %s %s: %s", at, told(world, "tree", "result"),
+			told(world, "tree", "reason"), told(world, "tree", "error"));
+	if (!text_equal(told(world, "tree", "result"), "reaped")) {
+		assert_int_equal(pass(world, "--yes"), EXIT_DONE);
+		check(world, "tree", "reaped", told(world, "tree", "reason"), 0);
+	}
+	sh(world, "git -C repo branch -q -D tree 2>/dev/null || true");
+	return left;
+}
+
+/*
+ * Wherever it comes, also while things are looked at: nothing failed then, and nobody is blind. In CI
+ * only at the looks around the second one, and at the last ones.
+ */
+static void a_signal_at_any_moment_is_no_failure(void **state)
+{
+	enum { NEVER = 10000, SECOND_LOOK = 5, LAST_LOOKS = 5 };
+	struct world *world = *state;
+	unsigned looks;
+
+	make_repo(world);
+	looks = NEVER - stop_at(world, NEVER);
+	assert_in_range(looks, SECOND_LOOK + LAST_LOOKS, NEVER / 10);
+	for (unsigned at = 1; at <= looks; at++)
+		if (getenv("SBX_LONG") || at == SECOND_LOOK || at + LAST_LOOKS > looks)
+			(void)stop_at(world, at);
+}
+
 /* ---- the lock ---- */
 
 static void a_stopped_pass_that_holds_the_lock_is_named_from_the_third_time_on(void **state)
@@ -537,6 +679,9 @@ int main(void)
 		TEST(all_the_time_of_a_pass_is_for_the_one_that_needs_it),
 		TEST(what_does_nothing_in_its_time_has_failed),
 		TEST(what_a_signal_ended_is_no_failure),
+		TEST(a_salvage_that_never_ends_within_a_pass_fails_and_ends_in_a_longer_one),
+		TEST(too_little_time_is_no_failure),
+		TEST(a_signal_at_any_moment_is_no_failure),
 		TEST(a_stopped_pass_that_holds_the_lock_is_named_from_the_third_time_on),
 	};
 
