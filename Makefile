@@ -3,7 +3,8 @@
 #   make                  the program with sanitizers, build/dev/sbx-reap
 #   make MODE=release     optimised and hardened, build/release/sbx-reap
 #   make check            every unit and integration test of this MODE
-#   make check-long       the same, where there is a longer form of it: hours
+#   make check-long       the same, where there is a longer form of it, and the sweeps over every system
+#                         call of a pass: hours (with MODE=release a quarter of them)
 #   make soak SOAK_DAYS=7 so many days of a fleet in hours; build/soak has the picture
 #   make install          release build into DESTDIR and prefix (uninstall takes it away again)
 
@@ -100,16 +101,7 @@ $(BUILD)/tests/whole/main.o: reaper/main.c
 	@mkdir -p $(@D)
 	$(call say,CC,$@)$(CC) $(ALL_CFLAGS) -MMD -MP -c -o $@ $<
 
-# With sanitizers a call takes four times as long, so that is for SANITIZED_SWEEPS=1 only.
-ifeq ($(MODE)$(SANITIZED_SWEEPS),dev)
-$(SWEEPS:%=$(BUILD)/tests/integration/%): $(BUILD)/tests/integration/%: FORCE
-	$(MAKE) MODE=release BUILD=build/release build/release/tests/integration/$*
-	@mkdir -p $(@D)
-	@cp build/release/tests/integration/$* $@
-FORCE:
-else
 $(SWEEPS:%=$(BUILD)/tests/integration/%): $(BUILD)/tests/whole/main.o
-endif
 
 tests: all $(TESTS)
 
