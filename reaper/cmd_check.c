@@ -17,6 +17,7 @@
 #include "os/mount_view.h"
 #include "os/processes.h"
 #include "rebuild.h"
+#include "salvage_silence.h"
 #include "salvage_text.h"
 #include "state/hold.h"
 #include "state/marker.h"
@@ -266,17 +267,26 @@ static void check_files_of(
 struct salvage_count {
 	struct check *check;
 	size_t there, missing;
+	struct salvage_silence silence;
 };
+
+static void salvage_count_done(struct salvage_count *count)
+{
+	salvage_silence_done(&count->silence);
+}
 
 /* A salvages_each callback. */
 static int check_salvage(void *context, const struct salvage *salvage)
 {
 	struct salvage_count *count = context;
 	struct arena arena CLEANUP(arena_done) = { 0 };
+	struct error silent = { 0 };
 	const char *note = NULL;
 	char *said CLEANUP(mem_done) = NULL;
 
-	if (worktree_salvaged_present(salvage, &arena, &note) == TRI_YES) {
+	if (salvage_silence_ask(&count->silence, salvage, &silent) < 0)
+		note = silent.text;
+	else if (worktree_salvaged_present(salvage, &arena, &note) == TRI_YES) {
 		count->there++;
 		return 0;
 	}
@@ -289,7 +299,8 @@ static int check_salvage(void *context, const struct salvage *salvage)
 
 static void check_salvages(struct check *check)
 {
-	struct salvage_count count = { .check = check };
+	struct salvage_count count CLEANUP(salvage_count_done) = { .check = check,
+		.silence.settings = &check->books.settings };
 	struct error error = { 0 };
 	char *detail CLEANUP(mem_done) = NULL;
 

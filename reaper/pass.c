@@ -14,6 +14,7 @@
 #include "os/signals.h"
 #include "os/trash.h"
 #include "policy.h"
+#include "salvage_silence.h"
 #include "state/brake.h"
 #include "state/failures.h"
 #include "state/history.h"
@@ -185,7 +186,13 @@ struct salvages_end {
 	void (*failed)(void *context, const struct salvage *salvage, const struct error *error);
 	void *context;
 	struct error *error;
+	struct salvage_silence silence;
 };
+
+static void salvages_end_done(struct salvages_end *end)
+{
+	salvage_silence_done(&end->silence);
+}
 
 static bool run_is_pinned(const struct inventory *inventory, const char *id)
 {
@@ -220,7 +227,9 @@ static int end_salvage(void *context, const struct salvage *salvage)
 	if (signals_stop_wanted() || run_is_pinned(end->inventory, salvage->run) ||
 		tree_is_left(end->inventory, salvage))
 		return 0;
-	r = worktree_salvage_end(salvage, &error);
+	r = salvage_silence_ask(&end->silence, salvage, &error);
+	if (r == 0)
+		r = worktree_salvage_end(salvage, &error);
 	if (r < 0 && r != -ESTALE) {
 		end->failed(end->context, salvage, &error);
 		return 0;
@@ -273,7 +282,8 @@ int pass_end_salvages(const struct session *session, struct inventory *inventory
 	void (*failed)(void *context, const struct salvage *salvage, const struct error *error),
 	void *context, struct error *error)
 {
-	struct salvages_end end = { session, inventory, failed, context, error };
+	struct salvages_end end CLEANUP(salvages_end_done) = { session, inventory, failed, context,
+		error, { .settings = &session->settings } };
 	int64_t before_s = inventory->now_s - session->settings.policy.salvage_keep_s + 1;
 	int r = pass_look_for_hold(session, inventory, error);
 

@@ -96,7 +96,7 @@ all_are_unknown() {
 ends() { # in a minute, with this exit code
 	local wanted=$1 start=$SECONDS code=0
 	shift
-	"$@" >"$world/out" || code=$?
+	"$@" >"$world/out" 2>"$world/err" || code=$?
 	same "$wanted" "$code" && [ $((SECONDS - start)) -lt 90 ]
 }
 
@@ -127,4 +127,19 @@ done
 check "the next pass takes all of it" ends 0 reap --json
 check "and nothing is left" same "" \
 	"$(find "$root" "$world/far" "$world"/many/*/ws -mindepth 1 -maxdepth 1 ! -name .sbx-trash)"
+
+# What was salvaged into a repository that falls silent stays, and is told.
+salvages() { sqlite3 "$world/reap.db" "SELECT count(*) FROM salvage WHERE run = 'kept'"; }
+sqlite3 "$world/reap.db" "INSERT INTO salvage (run, generation, made_s, form, tree, repo, ref, commit_id, bytes) VALUES ('kept', 1, 1, 'commit', '$root/kept', '$world/other.git', 'refs/sbx/salvage/kept', '1234567890123456789012345678901234567890', 1)"
+exec 3<>/dev/fuse
+fuse 3 "$world/other.git"
+check "a pass ends where what was salvaged does not answer" ends 1 reap --json
+check "and says so" says "salvaged from run kept is kept for another pass: $world/other.git: it does not answer" \
+	"$(cat "$world/err")"
+check "check says it as well" says "$world/other.git: it does not answer" "$(reap check || true)"
+check "it stays on the books" same 1 "$(salvages)"
+exec 3>&-
+umount -l "$world/other.git"
+check "when it answers again the next pass ends" ends 0 reap --json
+check "and the salvage with it" same 0 "$(salvages)"
 tap_done
