@@ -212,6 +212,16 @@ static int act(struct reaping *reaping, struct error *error)
 				 reaping, error);
 }
 
+/* Nobody would wonder at a pass that only ever defers: the next one may find no more time either. */
+static bool starved(const struct reaping *reaping)
+{
+	for (size_t i = 0; i < reaping->plan.count; i++)
+		if (reaping->plan.due[i]->decision.reason != REASON_DEFERRED ||
+			reaping->plan.due[i]->result != RESULT_NONE)
+			return false;
+	return reaping->plan.count > 0 && !signals_stop_wanted();
+}
+
 /* The report is given also when the database failed in the middle: what was done was done. */
 static enum exit_code tell(struct reaping *reaping, int failed, struct error *error)
 {
@@ -220,6 +230,12 @@ static enum exit_code tell(struct reaping *reaping, int failed, struct error *er
 
 	if (reaping->salvages_left)
 		code = exit_code_worse(code, EXIT_ATTENTION);
+	if (starved(reaping)) {
+		alert("looking took all the time of this pass, so none of %zu due runs had a turn; "
+		      "see [limits] time_budget",
+			reaping->plan.count);
+		code = exit_code_worse(code, EXIT_ATTENTION);
+	}
 	if (failed >= 0)
 		failed = pass_close(&reaping->session, &report, code, error);
 	if (reaping->options->json)

@@ -33,6 +33,8 @@ static struct {
 	pid_t pass;
 	int signal, signal_after; /* sent to the pass after so many removals; 0: none */
 	int64_t hash_ms;          /* how long each file takes that is salvaged */
+	int64_t look_ms,
+		fork_ms;  /* how long the pass's looks at the wall clock take, and its errands */
 	unsigned stop_at; /* SIGTERM at the pass's so manieth look at the wall clock; 0: none */
 } * sim;
 
@@ -76,6 +78,8 @@ static void stop_in_time(void)
 {
 	sigset_t held;
 
+	if (getpid() == sim->pass)
+		pass_ms(sim->look_ms);
 	if (!sim->stop_at || getpid() != sim->pass || sigprocmask(SIG_BLOCK, NULL, &held) != 0 ||
 		!sigismember(&held, SIGTERM) || --sim->stop_at > 0)
 		return;
@@ -630,6 +634,21 @@ static void a_signal_at_any_moment_is_no_failure(void **state)
 			(void)stop_at(world, at);
 }
 
+/* ---- time for looking ---- */
+
+static void a_pass_that_had_no_time_for_any_run_says_so(void **state)
+{
+	struct world *world = *state;
+
+	(void)add_other(world);
+	sim->look_ms = 2000;
+	assert_int_equal(ended(verb_start(world, "--yes --time-budget 1s")), EXIT_ATTENTION);
+	assert_non_null(strstr(said(world), "none of 1 due runs had a turn"));
+	sim->look_ms = 0;
+	assert_int_equal(ended(verb_start(world, "--yes")), EXIT_DONE);
+	assert_null(strstr(said(world), "had a turn"));
+}
+
 /* ---- the lock ---- */
 
 static void a_stopped_pass_that_holds_the_lock_is_named_from_the_third_time_on(void **state)
@@ -682,6 +701,7 @@ int main(void)
 		TEST(a_salvage_that_never_ends_within_a_pass_fails_and_ends_in_a_longer_one),
 		TEST(too_little_time_is_no_failure),
 		TEST(a_signal_at_any_moment_is_no_failure),
+		TEST(a_pass_that_had_no_time_for_any_run_says_so),
 		TEST(a_stopped_pass_that_holds_the_lock_is_named_from_the_third_time_on),
 	};
 
