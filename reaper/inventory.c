@@ -145,8 +145,18 @@ static bool has_tree(const struct run *run)
 	return false;
 }
 
+/* What is not asked stays unknown: the run is kept, and the report says why. */
+static void ask_in_time(struct inventory *inventory, const struct world *world, struct run *run,
+	int64_t deadline_ms)
+{
+	if (deadline_left_ms(deadline_ms) > 0)
+		run->facts.work = inventory_ask_work(inventory, world, run, &run->work_note);
+	else
+		run->work_note = "it was not looked into: the time for looking was over";
+}
+
 static void decide(struct inventory *inventory, const struct world *world, struct run *run,
-	const struct inventory_request *request)
+	const struct inventory_request *request, int64_t deadline_ms)
 {
 	const struct question question = {
 		.facts = &run->facts,
@@ -158,9 +168,10 @@ static void decide(struct inventory *inventory, const struct world *world, struc
 	facts_derive(inventory, run, world->settings);
 	run->facts.requested = request->early && text_list_has(request->early, run->id);
 	run->facts.work = has_tree(run) ? WORK_UNKNOWN : WORK_NONE;
-	if (text_equal(request->explain, run->id) ||
-		(request->work == WORK_WHERE_IT_DECIDES && policy_needs_work(&question)))
+	if (text_equal(request->explain, run->id))
 		run->facts.work = inventory_ask_work(inventory, world, run, &run->work_note);
+	else if (request->work == WORK_WHERE_IT_DECIDES && policy_needs_work(&question))
+		ask_in_time(inventory, world, run, deadline_ms);
 	run->decision = policy_decide(&question);
 }
 
@@ -234,6 +245,24 @@ static int read_notes(struct inventory *inventory, const struct world *world, st
 	return r;
 }
 
+/*
+ * Trees are asked one after the other, a slow one for long. Together they get a quarter of a pass's
+ * time, and each time another one is the first, so that the same ones cannot keep the rest from it.
+ */
+static void decide_each(struct inventory *inventory, const struct world *world,
+	const struct inventory_request *request)
+{
+	enum { PART = 4 };
+	static const uint64_t spread = UINT64_C(0x9e3779b97f4a7c15); /* passes come at even times */
+	int64_t deadline_ms = deadline_in_ms(world->settings->limits.time_budget_ms / PART);
+	size_t count = inventory->run_count;
+	size_t first = count ? ((uint64_t)inventory->now_s * spread >> 32) % count : 0;
+
+	for (size_t i = 0; i < count; i++)
+		decide(inventory, world, inventory->runs[(first + i) % count], request,
+			deadline_ms);
+}
+
 int inventory_gather(struct inventory *inventory, const struct world *world,
 	const struct inventory_request *request, struct error *error)
 {
@@ -256,7 +285,11 @@ int inventory_gather(struct inventory *inventory, const struct world *world,
 		struct run *run = inventory->runs[i];
 
 		run->root = run->root ? run->root : root_of(world->settings, run);
-		decide(inventory, world, run, request);
+	}
+	decide_each(inventory, world, request);
+	for (size_t i = 0; i < inventory->run_count; i++) {
+		struct run *run = inventory->runs[i];
+
 		if (inventory->filesystem_count)
 			disk_place_run(inventory, run);
 		if (request->size == SIZE_MEASURE || text_equal(request->explain, run->id))

@@ -61,6 +61,13 @@ int unlinkat(int dir, const char *name, int flags)
 	return (int)syscall(SYS_unlinkat, dir, name, flags);
 }
 
+pid_t fork(void)
+{
+	if (sim && getpid() == sim->pass)
+		pass_ms(sim->fork_ms);
+	return (pid_t)syscall(SYS_clone, SIGCHLD, 0, 0, 0, 0);
+}
+
 /* The same, in front of the library's. */
 int git_odb_open_wstream(
 	git_odb_stream **out, git_odb *db, git_object_size_t size, git_object_t type)
@@ -649,6 +656,34 @@ static void a_pass_that_had_no_time_for_any_run_says_so(void **state)
 	assert_null(strstr(said(world), "had a turn"));
 }
 
+/* Each tree takes long; whatever is looked into first, in the end it is everybody's turn. */
+static void slow_trees_keep_no_other_from_being_looked_into_for_ever(void **state)
+{
+	static const char *const runs[] = { "tree1", "tree2", "tree3" };
+	bool asked[ARRAY_SIZE(runs)] = { false };
+	struct world *world = *state;
+	size_t left = ARRAY_SIZE(runs), unasked = 0;
+
+	make_repo(world);
+	for (size_t i = 0; i < ARRAY_SIZE(runs); i++)
+		add_tree(world, runs[i]);
+	for (int look = 0; look < 20 && left > 0; look++) {
+		sim->fork_ms = 25 * 1000;
+		(void)pass(world, "--dry-run");
+		for (size_t i = 0; i < ARRAY_SIZE(runs); i++) {
+			bool known = !text_equal(told(world, runs[i], "reason"), "unknown");
+
+			unasked += !known;
+			left -= known && !asked[i];
+			asked[i] |= known;
+		}
+	}
+	assert_int_equal(left, 0);
+	assert_true(unasked > 0);
+	assert_int_equal(ended(verb_start(world, "--dry-run")), EXIT_BLIND);
+	assert_non_null(strstr(said(world), "it was not looked into"));
+}
+
 /* ---- the lock ---- */
 
 static void a_stopped_pass_that_holds_the_lock_is_named_from_the_third_time_on(void **state)
@@ -702,6 +737,7 @@ int main(void)
 		TEST(too_little_time_is_no_failure),
 		TEST(a_signal_at_any_moment_is_no_failure),
 		TEST(a_pass_that_had_no_time_for_any_run_says_so),
+		TEST(slow_trees_keep_no_other_from_being_looked_into_for_ever),
 		TEST(a_stopped_pass_that_holds_the_lock_is_named_from_the_third_time_on),
 	};
 
