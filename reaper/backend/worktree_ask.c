@@ -82,8 +82,9 @@ void worktree_ask_work(const struct worktree_place *place, struct arena *arena,
 	if (place->census)
 		worktree_census_look(place->census);
 	r = errand_run(&errand, &error);
-	*ret_judgement =
-		r < 0 ? (struct worktree_judgement){ .work = WORK_UNKNOWN } : judged.judgement;
+	*ret_judgement = judged.judgement;
+	if (r < 0)
+		*ret_judgement = (struct worktree_judgement){ .work = WORK_UNKNOWN };
 	ret_judgement->note = r < 0 ? arena_dup(arena, error.text) : words_take(arena, judged.note);
 }
 

@@ -38,7 +38,7 @@ int error_say(struct error *error, int code, const char *format, ...)
 
 void error_prefix(struct error *error, const char *format, ...)
 {
-	char text[sizeof(error->text)];
+	char text[ERROR_TEXT];
 	va_list args;
 	size_t used;
 	int written;

@@ -8,10 +8,12 @@
 
 #include <errno.h>
 
+enum { ERROR_TEXT = 480 };
+
 struct error {
 	int code; /* errno, positive; 0 while nothing went wrong */
 	/* One line, no newline; names the thing, the place and what would be right. */
-	char text[480];
+	char text[ERROR_TEXT];
 };
 
 /*

@@ -187,6 +187,7 @@ static int temporary_make(int dir, const char *name, char **ret_temporary)
 		if (fstat(fd, &stat) < 0) {
 			int code = errno;
 
+			assert(code > 0);
 			(void)unlinkat(dir, temporary, 0);
 			return -code;
 		}
@@ -248,6 +249,7 @@ int file_write(int dir, const char *name, const void *bytes, size_t length, mode
 	fd = temporary_make(dir, name, &temporary);
 	if (fd < 0)
 		return file_fail(error, -fd, "make a new file for", name);
+	assert(temporary);
 	r = file_replace(dir, temporary, name, fd, bytes, length, mode);
 	if (r < 0) {
 		(void)unlinkat(dir, temporary, 0);

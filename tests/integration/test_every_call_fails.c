@@ -210,6 +210,7 @@ static enum sweep_answer point(struct sweep_world *world, size_t series, size_t 
 	size_t count = count_errors(chosen), tries = getenv("SBX_LONG") ? count : 1;
 	enum sweep_answer answer = SWEEP_PASSED;
 
+	assert(count > 0);
 	for (size_t i = 0; i < tries; i++)
 		answer = try_point(
 			world, chosen, number, chosen->errors[(number + seed + i) % count]);

@@ -233,11 +233,12 @@ static const char *undisturbed(struct sweep_world *world, const struct series *s
 {
 	static char *ends[ARRAY_SIZE(all_series)];
 	char **end = &ends[series - all_series];
+	const char *known = *end;
 	char *words CLEANUP(mem_done) = words_of(world, series);
 	char *description CLEANUP(mem_done) = NULL;
 
-	if (*end)
-		return *end;
+	if (known)
+		return known;
 	sweep_world_reset(world);
 	if (call_and_pass(world, series, words) != 0)
 		sweep_complain("%s: undisturbed: %s", words, sweep_world_complaints(world));

@@ -268,12 +268,14 @@ static int pass(struct world *world, const char *options)
 
 static json_t *report_of(const struct world *world, const char *run)
 {
-	json_t *entry;
-	size_t i;
+	const json_t *runs = json_object_get(world->report, "runs");
 
-	json_array_foreach(json_object_get(world->report, "runs"), i,
-		entry) if (text_equal(json_string_value(json_object_get(entry, "run")),
-				   run)) return entry;
+	for (size_t i = 0; i < json_array_size(runs); i++) {
+		json_t *entry = json_array_get(runs, i);
+
+		if (text_equal(json_string_value(json_object_get(entry, "run")), run))
+			return entry;
+	}
 	fail_msg("%s is not in the report", run);
 	return NULL;
 }

@@ -128,8 +128,8 @@ static void files_are_kept_byte_for_byte(void **state)
 		"rm ws/r1/.git; echo x >>ws/r1/a.txt",
 		"git -C repo update-ref -d refs/heads/sbx/r1; rm -rf " RECORD "; echo x >ws/r1/new",
 		"git -C repo gc -q; echo x >ws/r1/new",
-		"git -C repo config core.repositoryformatversion 1; "
-		"git -C repo config extensions.partialClone origin; echo x >ws/r1/new",
+		("git -C repo config core.repositoryformatversion 1; "
+		 "git -C repo config extensions.partialClone origin; echo x >ws/r1/new"),
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(changes); i++) {
@@ -582,8 +582,8 @@ static void nothing_is_written_through_a_planted_link(void **state)
 		"done",
 		"mkdir -p repo/.git/refs/sbx; ln -s ../../../../away repo/.git/refs/sbx/salvage",
 		"ln -s ../../../away repo/.git/refs/sbx",
-		"rm -rf repo/.git/logs; ln -s ../../away repo/.git/logs; "
-		"git -C repo config core.logAllRefUpdates always",
+		("rm -rf repo/.git/logs; ln -s ../../away repo/.git/logs; "
+		 "git -C repo config core.logAllRefUpdates always"),
 		"mv repo/.git/objects away/objects; ln -s ../../away/objects repo/.git/objects",
 	};
 	struct git_fixture *fixture = *state;

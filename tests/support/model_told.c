@@ -67,8 +67,7 @@ static void check_totals(struct told *told, const json_t *report)
 void told_read(struct told *told, const char *path)
 {
 	json_error_t error;
-	json_t *report = json_load_file(path, 0, &error), *runs, *item;
-	size_t i;
+	json_t *report = json_load_file(path, 0, &error), *runs, *sources;
 
 	*told = (struct told){ 0 };
 	runs = json_object_get(report, "runs");
@@ -78,9 +77,12 @@ void told_read(struct told *told, const char *path)
 		json_decref(report);
 		return;
 	}
-	json_array_foreach(json_object_get(report, "sources"), i,
-		item) if (json_is_false(json_object_get(item, "ok"))) told->code = 69;
-	json_array_foreach(runs, i, item) take_run(told, item);
+	sources = json_object_get(report, "sources");
+	for (size_t i = 0; i < json_array_size(sources); i++)
+		if (json_is_false(json_object_get(json_array_get(sources, i), "ok")))
+			told->code = 69;
+	for (size_t i = 0; i < json_array_size(runs); i++)
+		take_run(told, json_array_get(runs, i));
 	check_totals(told, report);
 	json_decref(report);
 }
@@ -95,13 +97,15 @@ const struct told_run *told_find(const struct told *told, const char *run)
 
 int told_tombstones(const char *path, const char *run)
 {
-	json_t *log = json_load_file(path, 0, NULL), *entry;
-	size_t i;
+	json_t *log = json_load_file(path, 0, NULL), *entries = json_object_get(log, "entries");
 	int count = log ? 0 : -1;
 
-	json_array_foreach(json_object_get(log, "entries"), i, entry) count +=
-		text_equal(json_string_value(json_object_get(entry, "run")), run) &&
-		text_equal(json_string_value(json_object_get(entry, "action")), "reaped");
+	for (size_t i = 0; i < json_array_size(entries); i++) {
+		const json_t *entry = json_array_get(entries, i);
+
+		count += text_equal(json_string_value(json_object_get(entry, "run")), run) &&
+			 text_equal(json_string_value(json_object_get(entry, "action")), "reaped");
+	}
 	json_decref(log);
 	return count;
 }

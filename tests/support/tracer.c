@@ -17,6 +17,7 @@
 #include <sys/wait.h>
 
 #ifndef __x86_64__
+/* cppcheck-suppress preprocessorErrorDirective */
 #error "how a call is made to fail is known for x86-64 only"
 #endif
 
@@ -342,6 +343,7 @@ static const struct name {
 void tracer_read_text(pid_t pid, uint64_t address, char *room, size_t size)
 {
 	struct iovec here = { room, size - 1 };
+	/* An address of the other process. NOLINTNEXTLINE(performance-no-int-to-ptr) */
 	struct iovec there = { (void *)(uintptr_t)address, size - 1 };
 	ssize_t length = process_vm_readv(pid, &here, 1, &there, 1, 0);
 

@@ -26,7 +26,7 @@ enum { SOMEBODY = 12345 };
 static void (*hook)(void **state);
 static void **hook_state;
 
-/* NOLINTNEXTLINE(readability-inconsistent-declaration-parameter-name): the C library's names */
+/* NOLINTBEGIN(readability-inconsistent-declaration-parameter-name): the C library's names */
 int renameat2(int from, const char *name, int to, const char *new_name, unsigned flags)
 {
 	void (*now)(void **state) = hook;
@@ -72,6 +72,7 @@ int fsync(int fd)
 	errno = sync_code;
 	return sync_code ? -1 : (int)syscall(SYS_fsync, fd);
 }
+/* NOLINTEND(readability-inconsistent-declaration-parameter-name) */
 
 static int put(void **state, const char *path, uint64_t dev, uint64_t ino, char **ret_name,
 	struct error *error)
