@@ -12,7 +12,7 @@
 #include <sys/mount.h>
 #include <sys/wait.h>
 
-enum { LONG_MS = 60 * 1000, A_QUARTER_IS_A_SECOND_MS = 4000 };
+enum { LONG_MS = 60 * 1000, HANGS_MS = 3000, A_QUARTER_IS_A_SECOND_MS = 4000 };
 
 /* From here on whoever lists the branches of the repository gets no answer. */
 static struct fuse hang_refs(struct git_fixture *fixture)
@@ -47,6 +47,7 @@ static void a_repository_that_hangs_is_unknown_at_its_deadline(void **state)
 	assert_int_equal(work, WORK_UNKNOWN);
 	assert_non_null(note);
 	assert_non_null(strstr(note, "look for unsaved work: not done in time"));
+	fixture->settings.limits.time_budget_ms = LONG_MS;
 	work = worktree_backend.work(fixture->state, &r1, &fixture->arena, &note);
 	assert_int_equal(work, WORK_CLEAN);
 }
@@ -64,24 +65,35 @@ static void and_so_is_its_branch(void **state)
 	let_go(fixture, &fuse);
 	assert_int_equal(branch.present, TRI_UNKNOWN);
 	assert_non_null(strstr(branch.note, "look at its branch: not done in time"));
+	fixture->settings.limits.time_budget_ms = LONG_MS;
 	worktree_backend.probe(fixture->state, &branch, &fixture->arena);
 	assert_int_equal(branch.present, TRI_YES);
 }
 
-/* Kills the child of the parent that is not us, as soon as there is one. */
+/* The child of the parent that is not us; 0: there is none. */
+static int sibling_of(const char *children)
+{
+	FILE *file CLEANUP(file_done) = fopen(children, "re");
+	int pid, sibling = 0;
+
+	while (file && fscanf(file, "%d", &pid) == 1)
+		sibling = pid != getpid() ? pid : sibling;
+	return sibling;
+}
+
+/* Kills the child of the parent that hangs: others, which look at something else, end by themselves. */
 static void kill_sibling(pid_t parent)
 {
-	char *path CLEANUP(mem_done) = mem_printf("/proc/%d/task/%d/children", parent, parent);
+	char *children CLEANUP(mem_done) = mem_printf("/proc/%d/task/%d/children", parent, parent);
+	int64_t end_ms = deadline_in_ms(LONG_MS), hangs_ms = deadline_in_ms(HANGS_MS);
 	int sibling = 0;
 
-	for (int64_t end_ms = deadline_in_ms(LONG_MS); deadline_left_ms(end_ms) && !sibling;) {
-		FILE *file = fopen(path, "re");
-		int pid;
+	while (deadline_left_ms(end_ms) && deadline_left_ms(hangs_ms)) {
+		int now = sibling_of(children);
 
-		while (file && fscanf(file, "%d", &pid) == 1)
-			sibling = pid != getpid() ? pid : sibling;
-		if (file)
-			(void)fclose(file);
+		if (now != sibling || !now)
+			hangs_ms = deadline_in_ms(HANGS_MS);
+		sibling = now;
 		(void)poll(NULL, 0, 10);
 	}
 	_exit(sibling && kill(sibling, SIGKILL) == 0 ? 0 : 1);
