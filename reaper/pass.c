@@ -69,16 +69,21 @@ static bool has_containers(const struct run *run)
 	return false;
 }
 
+/*
+ * When something that proves itself was first seen. A name of which no more is there than a pin ages
+ * nothing: what appears under it later is new.
+ */
 static int note_sight(struct store *store, const struct inventory *inventory, const struct run *run,
 	const struct settings *settings, struct error *error)
 {
 	bool sighted = run->facts.first_seen_s && run->facts.first_seen_s != inventory->now_s;
-	bool ages_by_sight = policy_ages_by_sight(&(struct question){
+	const struct question question = {
 		.facts = &run->facts,
 		.host = &inventory->host,
 		.settings = &settings->policy,
 		.now_s = inventory->now_s,
-	});
+	};
+	bool ages_by_sight = run->facts.proven && policy_ages_by_sight(&question);
 
 	if (ages_by_sight && !sighted && runid_valid(run->id))
 		return runs_note_sighting(store, run->id, inventory->now_s, error);
