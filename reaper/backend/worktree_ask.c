@@ -31,18 +31,6 @@ static const char *words_take(struct arena *arena, const char *words)
 	return *words ? arena_dup(arena, words) : NULL;
 }
 
-/*
- * What a repository makes the library take in memory is for it to lose: when there is no more, the
- * kernel ends this process and not the pass (proc_pid_oom_score_adj(5)).
- */
-static void give_way(void)
-{
-	int fd CLEANUP(fd_done) = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
-
-	if (fd >= 0)
-		(void)!write(fd, "1000", 4);
-}
-
 /* The view of mounts is a new one: the descriptors of the old are closed in here. */
 static int judge_work(void *context, void *result, struct error *error)
 {
@@ -53,7 +41,6 @@ static int judge_work(void *context, void *result, struct error *error)
 	struct judged *judged = result;
 
 	(void)error;
-	give_way();
 	place.gits = &gits;
 	place.mounts = &mounts;
 	worktree_work_judge(&place, &arena, &judged->judgement);
@@ -96,7 +83,6 @@ static int look_at_branch(void *context, void *result, struct error *error)
 	struct viewed *viewed = result;
 
 	(void)error;
-	give_way();
 	ask.gits = &gits;
 	worktree_branch_look(&ask, &arena, &viewed->view);
 	words_put(viewed->why, viewed->view.why);
