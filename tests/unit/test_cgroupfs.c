@@ -373,7 +373,7 @@ static void who_is_left_is_named_with_what_holds_them(void **state)
 	group_make("a/b");
 	inside = world_child(world, "a/b");
 	(void)snprintf(
-		first, sizeof(first), "still in it: pid %d (test_cgroupfs) in state S", inside);
+		first, sizeof(first), "still in it: pid %d (test_cgroupfs) in state ", inside);
 	assert_int_equal(remove_group("a", &error), -EBUSY);
 	assert_non_null(strstr(error.text, first));
 	assert_null(strstr(error.text, "frozen"));

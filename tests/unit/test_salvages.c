@@ -190,7 +190,8 @@ static void a_failure_is_noted_until_the_run_is_heard_of_again(void **state)
 static void back_to_the_first_version(struct store *store)
 {
 	static const char sql[] =
-		"DROP TABLE failure; DROP TABLE unfinished; DROP TABLE lock_held;"
+		"DROP INDEX pass_moment; DROP TABLE failure; DROP TABLE unfinished; DROP TABLE "
+		"lock_held;"
 		"DROP TABLE salvage; DROP TABLE hold; DROP TABLE brake;"
 		"ALTER TABLE run DROP COLUMN salvage_failed_s;"
 		"ALTER TABLE run DROP COLUMN salvage_failed; PRAGMA user_version = 1";
