@@ -6,7 +6,6 @@
 #include "worktree_census.h"
 
 #include <errno.h>
-#include <fcntl.h>
 
 enum { WORDS_MAX = 1024 };
 
