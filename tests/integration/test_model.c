@@ -3,8 +3,9 @@
  * program's verbs run in children on a clock that the test moves, and a model that is written from the
  * description alone (support/model_rules.h) says after each pass what may be gone and what must be.
  *
- *	test_model [SECONDS [SEED]]	worlds from that seed on, for so long
- *	test_model FILE...		histories that were kept
+ *	test_model			the histories that were kept; in make check-long random ones, too
+ *	test_model SECONDS [SEED]	worlds from that seed on, for so long
+ *	test_model FILE...		these histories
  *
  * Each world has a number of its own, its seed, and can be played again. One that fails is made
  * shorter, and printed as it would stand in tests/fixtures/model.
@@ -33,7 +34,6 @@
 #include <sys/wait.h>
 
 enum {
-	SECONDS = 60,
 	SECONDS_LONG = 1800,
 	WORKERS = 2,
 	WORDS_MAX = 32,
@@ -989,15 +989,15 @@ int main(int argc, char **argv)
 		cmocka_unit_test_setup_teardown(
 			random_worlds_go_as_the_model_says, in_memory, not_in_memory),
 	};
-	const char *longer = getenv("SBX_LONG");
 	bool files = argc > 1 && strspn(argv[1], "0123456789") != strlen(argv[1]);
+	bool kept_only = files || (argc == 1 && !getenv("SBX_LONG"));
 	int failed;
 
 	task = mmap(NULL, sizeof(*task), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	if (task == MAP_FAILED || getrandom(&task->seed, sizeof(task->seed), 0) < 0)
 		return 1;
 	task->seed >>= 32;
-	task->seconds = longer && *longer ? SECONDS_LONG : SECONDS;
+	task->seconds = SECONDS_LONG;
 	if (argc > 1 && !files)
 		task->seconds = strtoll(argv[1], NULL, 10);
 	if (argc > 2 && !files)
@@ -1006,11 +1006,13 @@ int main(int argc, char **argv)
 		keep_history(argv[i]);
 	if (!files)
 		keep_all();
-	(void)printf("# %lld seconds, seed %llu\n", (long long)task->seconds,
-		(unsigned long long)task->seed);
-	failed = files ? cmocka_run_group_tests_name("model",
-				 (const struct CMUnitTest[]){ tests[0] }, workdir_own_mounts, NULL)
-		       : cmocka_run_group_tests_name("model", tests, workdir_own_mounts, NULL);
+	if (!kept_only)
+		(void)printf("# %lld seconds, seed %llu\n", (long long)task->seconds,
+			(unsigned long long)task->seed);
+	failed = kept_only ? cmocka_run_group_tests_name("model",
+				     (const struct CMUnitTest[]){ tests[0] }, workdir_own_mounts,
+				     NULL)
+			   : cmocka_run_group_tests_name("model", tests, workdir_own_mounts, NULL);
 	free(kept);
 	return failed;
 }
