@@ -113,9 +113,9 @@ static void files_are_kept_byte_for_byte(void **state)
 		"rm ws/r1/a.txt; mkdir ws/r1/a.txt; echo x >ws/r1/a.txt/y",
 		"head -c 3000000 /dev/urandom >ws/r1/random; head -c 9000000 /dev/zero >ws/r1/zero",
 		": >ws/r1/empty; mkdir -p ws/r1/nothing/in; mkfifo ws/r1/pipe",
-		"printf x >\"ws/r1/$(printf 'n\\nw')\"; printf y >\"ws/r1/$(printf "
-		"'\\377\\376')\"; "
-		"printf z >'ws/r1/ \"*?'",
+		("printf x >\"ws/r1/$(printf 'n\\nw')\"; "
+		 "printf y >\"ws/r1/$(printf '\\377\\376')\"; "
+		 "printf z >'ws/r1/ \"*?'"),
 		"printf 'a\\r\\nb\\n' >ws/r1/crlf; git -C repo config core.autocrlf true",
 		"echo x >ws/r1/f.o; mkdir ws/r1/build; echo x >ws/r1/build/y; echo z >ws/r1/new",
 		"cd ws/r1; git checkout -q --detach; echo x >n; git add n; git commit -qm two",
@@ -577,9 +577,9 @@ static void a_repository_of_ours_stays_ours(void **state)
 static void nothing_is_written_through_a_planted_link(void **state)
 {
 	static const char *const plants[] = {
-		"for i in 0 1 2 3 4 5 6 7 8 9 a b c d e f; do for j in 0 1 2 3 4 5 6 7 8 9 a b c d "
-		"e f; do d=repo/.git/objects/$i$j; test -e $d || ln -s ../../../away $d; done; "
-		"done",
+		("for i in 0 1 2 3 4 5 6 7 8 9 a b c d e f; do "
+		 "for j in 0 1 2 3 4 5 6 7 8 9 a b c d e f; do "
+		 "d=repo/.git/objects/$i$j; test -e $d || ln -s ../../../away $d; done; done"),
 		"mkdir -p repo/.git/refs/sbx; ln -s ../../../../away repo/.git/refs/sbx/salvage",
 		"ln -s ../../../away repo/.git/refs/sbx",
 		("rm -rf repo/.git/logs; ln -s ../../away repo/.git/logs; "
