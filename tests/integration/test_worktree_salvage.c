@@ -123,10 +123,11 @@ static void files_are_kept_byte_for_byte(void **state)
 		"cd ws/r1; echo x >s; git add s; rm s",
 		"cd ws/r1; echo x >a.txt; git add -N a.txt; echo y >t; git add -N t",
 		"cd ws/r1; git update-index --assume-unchanged a.txt; echo x >a.txt",
-		"rm -rf " RECORD "; echo x >>ws/r1/a.txt",
-		"rm " RECORD "/HEAD; echo x >>ws/r1/a.txt",
+		("rm -rf " RECORD "; echo x >>ws/r1/a.txt"),
+		("rm " RECORD "/HEAD; echo x >>ws/r1/a.txt"),
 		"rm ws/r1/.git; echo x >>ws/r1/a.txt",
-		"git -C repo update-ref -d refs/heads/sbx/r1; rm -rf " RECORD "; echo x >ws/r1/new",
+		("git -C repo update-ref -d refs/heads/sbx/r1; rm -rf " RECORD
+		 "; echo x >ws/r1/new"),
 		"git -C repo gc -q; echo x >ws/r1/new",
 		("git -C repo config core.repositoryformatversion 1; "
 		 "git -C repo config extensions.partialClone origin; echo x >ws/r1/new"),
