@@ -363,6 +363,16 @@ static void an_unkillable_process_is_named_at_the_deadline(void **state)
 	assert_non_null(strstr(error.text, expected));
 }
 
+/* The kernel answers the write before it has stopped them all. */
+static void freeze(const char *name)
+{
+	int group CLEANUP(fd_done) = group_open(name);
+	int events CLEANUP(fd_done) = cgroup_file(group, "cgroup.events", O_RDONLY);
+
+	group_write(name, "cgroup.freeze", "1");
+	assert_int_equal(cgroup_event_wait(events, "frozen", 1, deadline_in_ms(PATIENCE_MS)), 0);
+}
+
 static void who_is_left_is_named_with_what_holds_them(void **state)
 {
 	struct world *world = *state;
@@ -379,7 +389,7 @@ static void who_is_left_is_named_with_what_holds_them(void **state)
 	assert_null(strstr(error.text, "frozen"));
 	for (int i = 0; i < 5; i++)
 		(void)world_child(world, i % 2 ? "a" : "a/b");
-	group_write("a/b", "cgroup.freeze", "1");
+	freeze("a/b");
 	error = (struct error){ 0 };
 	assert_int_equal(remove_group("a", &error), -EBUSY);
 	assert_non_null(strstr(error.text, " and 2 more (frozen)"));
