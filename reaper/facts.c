@@ -32,15 +32,6 @@ bool resource_of_tree(const struct run *run, const struct resource *resource)
 	return false;
 }
 
-static const struct source *failed_source(const struct inventory *inventory, const char *name)
-{
-	for (size_t i = 0; i < inventory->source_count; i++)
-		if (inventory->sources[i].ok == TRI_NO &&
-			text_equal(inventory->sources[i].name, name))
-			return &inventory->sources[i];
-	return NULL;
-}
-
 static void run_blind(struct inventory *inventory, struct run *run, const char *what,
 	const char *where, const char *why)
 {
@@ -74,9 +65,9 @@ static void derive_lost_records(struct inventory *inventory, struct run *run)
 
 static void derive_blindness(struct inventory *inventory, struct run *run)
 {
-	const struct source *engine = failed_source(inventory, "containers");
-	const struct source *processes = failed_source(inventory, "processes");
-	const struct source *mounts = failed_source(inventory, "mounts");
+	const struct source *engine = inventory_failed_source(inventory, "containers");
+	const struct source *processes = inventory_failed_source(inventory, "processes");
+	const struct source *mounts = inventory_failed_source(inventory, "mounts");
 	bool tree = false;
 
 	for (size_t i = 0; i < run->resource_count; i++) {

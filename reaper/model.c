@@ -272,6 +272,15 @@ void inventory_add_source(struct inventory *inventory, const char *name, const c
 	};
 }
 
+const struct source *inventory_failed_source(const struct inventory *inventory, const char *name)
+{
+	for (size_t i = 0; i < inventory->source_count; i++)
+		if (inventory->sources[i].ok == TRI_NO &&
+			(!name || text_equal(inventory->sources[i].name, name)))
+			return &inventory->sources[i];
+	return NULL;
+}
+
 static void run_not_owned(void *run)
 {
 	(void)run; /* it lives in the arena */

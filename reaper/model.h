@@ -380,4 +380,7 @@ void run_refuse(struct inventory *inventory, struct run *run, const char *format
 void inventory_add_source(struct inventory *inventory, const char *name, const char *at,
 	enum tri ok, const char *error);
 
+/* The first source of that name, or of any (NULL), that did not answer; NULL: there is none. */
+const struct source *inventory_failed_source(const struct inventory *inventory, const char *name);
+
 void inventory_done(struct inventory *inventory);

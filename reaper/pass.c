@@ -131,15 +131,6 @@ static void prepare_trash(const struct text_list *roots)
 	}
 }
 
-/* A run that only an engine or a root shows is not gone because they do not answer. */
-static bool sees_all(const struct inventory *inventory)
-{
-	for (size_t i = 0; i < inventory->source_count; i++)
-		if (inventory->sources[i].ok == TRI_NO)
-			return false;
-	return true;
-}
-
 int pass_open(const struct session *session, const char *pass, const struct inventory *inventory,
 	struct error *error)
 {
@@ -167,7 +158,8 @@ int pass_open(const struct session *session, const char *pass, const struct inve
 			engines, error);
 	if (r >= 0)
 		r = runs_drop_sightings(session->store, inventory, error);
-	if (r >= 0 && sees_all(inventory))
+	/* A run that only an engine or a root shows is not gone because they do not answer. */
+	if (r >= 0 && !inventory_failed_source(inventory, NULL))
 		r = failures_drop_gone(session->store, inventory, error);
 	if (r >= 0 && !inventory->hold) {
 		prepare_trash(&session->settings.roots);
@@ -247,16 +239,6 @@ static int end_salvage(void *context, const struct salvage *salvage)
 	return r < 0 ? r : 0;
 }
 
-/* A .keep may stand where nothing can be read. */
-static bool pins_are_seen(const struct inventory *inventory)
-{
-	for (size_t i = 0; i < inventory->source_count; i++)
-		if (inventory->sources[i].ok == TRI_NO &&
-			text_equal(inventory->sources[i].name, "markers"))
-			return false;
-	return true;
-}
-
 /* Under the lock nobody writes archives now. That a directory cannot be read says whoever needs it. */
 static void sweep_archives(const struct settings *settings)
 {
@@ -296,7 +278,9 @@ int pass_end_salvages(const struct session *session, struct inventory *inventory
 		return r;
 	sweep_archives(&session->settings);
 	sweep_files(&session->settings);
-	if (before_s <= 0 || inventory->host.clock_stepped || !pins_are_seen(inventory))
+	/* A .keep may stand where nothing can be read. */
+	if (before_s <= 0 || inventory->host.clock_stepped ||
+		inventory_failed_source(inventory, "markers"))
 		return 0;
 	return salvages_each(session->store, NULL, before_s, end_salvage, &end, error);
 }
