@@ -143,8 +143,7 @@ static int end_interrupted(struct teardown *teardown, struct run *run, struct ar
 	tell(run, arena, progressed ? RESULT_PARTIAL : RESULT_FAILED,
 		arena_printf(arena,
 			"its time ran out when %lld steps were done and %lld entries deleted; the "
-			"next "
-			"pass goes on: %s",
+			"next pass goes on: %s",
 			(long long)run->steps_done, (long long)run->entries_deleted,
 			teardown->error.text));
 	return APPLY_INTERRUPTED;

@@ -1,10 +1,10 @@
 #include "beside.h"
 #include "base/text.h"
 #include "os/dir.h"
+#include "os/dir_stream.h"
 #include "state/marker.h"
 #include "text_list.h"
 
-#include <dirent.h>
 #include <errno.h>
 
 int beside_find_marker(const struct settings *settings, const char *run, struct arena *arena,
@@ -90,16 +90,10 @@ bool beside_known(const struct settings *settings, const char *run)
 	return root_with(settings, run, ".sbx") || root_with(settings, run, "");
 }
 
-static void directory_done(DIR **directory)
-{
-	if (*directory)
-		(void)closedir(*directory);
-}
-
 int beside_each(const char *root_path, const char *ending, beside_entry *each, void *context,
 	struct error *error)
 {
-	DIR *directory CLEANUP(directory_done) = NULL;
+	DIR *directory CLEANUP(stream_done) = NULL;
 	const struct dirent *entry;
 	int r, fd = dir_open(root_path, error);
 

@@ -153,8 +153,7 @@ static int add_paths(struct registration *registration, const struct options *op
 	for (size_t i = 0; i < options->paths.count; i++) {
 		const char *path = options->paths.items[i];
 
-		if (!text_list_above(&settings->path_roots, path) &&
-			!text_list_above(&settings->roots, path))
+		if (!settings_root_above(settings, path))
 			return outside("path", path,
 				"lies below no [workspaces] path_root or root, so it could never "
 				"be removed",

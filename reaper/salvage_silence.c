@@ -7,11 +7,6 @@
 
 #include <errno.h>
 
-static bool at_or_below(const struct text_list *list, const char *path)
-{
-	return text_list_has(list, path) || text_list_above(list, path);
-}
-
 static int say_silent(const char *place, struct error *error)
 {
 	struct arena arena CLEANUP(arena_done) = { 0 };
@@ -27,7 +22,8 @@ static int place_ask(struct salvage_silence *silence, const char *place, struct 
 
 	if (place[0] != '/' || text_list_has(&silence->answering, place))
 		return 0;
-	if (at_or_below(&silence->settings->silent, place) || at_or_below(&silence->silent, place))
+	if (text_list_at_or_above(&silence->settings->silent, place) ||
+		text_list_at_or_above(&silence->silent, place))
 		return say_silent(place, error);
 	(void)answering_ask(
 		places, 1, &silent, NULL); /* no child: it is not to be touched either */

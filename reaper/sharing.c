@@ -45,11 +45,9 @@ static int thing_compare(const void *a, const void *b)
  */
 static char *directory_key(const struct settings *settings, const char *path)
 {
-	const char *root = text_list_above(&settings->roots, path);
+	const char *root = settings_root_above(settings, path);
 	struct stat st;
 
-	if (!root)
-		root = text_list_above(&settings->path_roots, path);
 	if (answering_look(root ? root : "/", path, &st) < 0 || !S_ISDIR(st.st_mode))
 		return NULL;
 	return mem_printf(
@@ -139,12 +137,6 @@ static void check_equal_and_groups(struct sharing *sharing)
 	}
 }
 
-static bool below_a_root(const struct settings *settings, const char *path)
-{
-	return text_list_above(&settings->roots, path) ||
-	       text_list_above(&settings->path_roots, path);
-}
-
 /* Everything that is the directory of that path. */
 static void refuse_at(struct sharing *sharing, const char *path, const struct thing *inner)
 {
@@ -166,7 +158,7 @@ static void check_directories_above(struct sharing *sharing, const struct thing 
 {
 	char *path CLEANUP(mem_done) = pathname_parent(inner->resource->locator);
 
-	while (below_a_root(sharing->settings, path)) {
+	while (settings_root_above(sharing->settings, path)) {
 		char *above = pathname_parent(path);
 
 		refuse_at(sharing, path, inner);

@@ -35,6 +35,19 @@ const char *text_list_above(const struct text_list *directories, const char *pat
 	return best;
 }
 
+const char *text_list_at_or_above(const struct text_list *directories, const char *path)
+{
+	return text_list_has(directories, path) ? path : text_list_above(directories, path);
+}
+
+const char *settings_root_above(const struct settings *settings, const char *path)
+{
+	const char *a = text_list_above(&settings->roots, path);
+	const char *b = text_list_above(&settings->path_roots, path);
+
+	return !a || (b && strlen(b) > strlen(a)) ? b : a;
+}
+
 void text_list_done(struct text_list *list)
 {
 	for (size_t i = 0; i < list->count; i++)

@@ -1,19 +1,14 @@
 #include "told_silence.h"
 
-#include "base/pathname.h"
 #include "os/answering.h"
 #include "text_list.h"
-
-static const char *at_or_above(const struct text_list *list, const char *path)
-{
-	return text_list_has(list, path) ? path : text_list_above(list, path);
-}
 
 /* A repository that nobody configured, and that lies where nothing was asked yet. */
 static bool is_unasked(const struct settings *settings, const char *repo)
 {
-	return !at_or_above(&settings->silent, repo) && !at_or_above(&settings->repos, repo) &&
-	       !at_or_above(&settings->roots, repo);
+	return !text_list_at_or_above(&settings->silent, repo) &&
+	       !text_list_at_or_above(&settings->repos, repo) &&
+	       !text_list_at_or_above(&settings->roots, repo);
 }
 
 static void gather_unasked(
@@ -28,50 +23,74 @@ static void gather_unasked(
 		}
 }
 
-/* Of these, the ones that do not answer. */
-static void ask(
-	struct inventory *inventory, const struct text_list *repos, struct text_list *silent)
+/* Places that do not answer, and what is to be said of each. */
+struct silence {
+	struct inventory *inventory;
+	struct text_list places;
+	const char **words;
+};
+
+static void silence_done(struct silence *silence)
+{
+	text_list_done(&silence->places);
+	free(silence->words);
+}
+
+static const char *silence_add(struct silence *silence, const char *place)
+{
+	size_t last = silence->places.count;
+
+	text_list_add(&silence->places, place);
+	silence->words = mem_grow(silence->words, last + 1, sizeof(*silence->words));
+	return silence->words[last] = answering_words(place, &silence->inventory->arena);
+}
+
+/* "PLACE: words" for a path that is or lies in one of them, or NULL. */
+static const char *silence_at(const struct silence *silence, const char *path)
+{
+	const char *at = text_list_at_or_above(&silence->places, path);
+
+	for (size_t i = 0; at && i < silence->places.count; i++)
+		if (text_equal(silence->places.items[i], at))
+			return arena_printf(
+				&silence->inventory->arena, "%s: %s", at, silence->words[i]);
+	return NULL;
+}
+
+/* Of these repositories, the ones that do not answer. */
+static void ask(struct silence *silence, const struct text_list *repos)
 {
 	bool *is_silent CLEANUP(mem_done) = mem_new(repos->count + 1);
 
 	if (!repos->count)
 		return;
 	(void)answering_ask((const char *const *)repos->items, repos->count, is_silent, NULL);
-	for (size_t i = 0; i < repos->count; i++) {
-		if (!is_silent[i])
-			continue;
-		text_list_add(silent, repos->items[i]);
-		inventory_add_source(inventory, "worktrees", repos->items[i], TRI_NO,
-			answering_words(repos->items[i], &inventory->arena));
-	}
+	for (size_t i = 0; i < repos->count; i++)
+		if (is_silent[i])
+			inventory_add_source(silence->inventory, "worktrees", repos->items[i],
+				TRI_NO, silence_add(silence, repos->items[i]));
 }
 
-static void mark(struct inventory *inventory, const struct settings *settings,
-	const struct text_list *silent, struct resource *resource)
+static void mark(const struct silence *silence, struct resource *resource)
 {
-	const char *at = NULL;
-
 	if (resource->kind == KIND_WORKTREE || resource->kind == KIND_PATH)
-		at = at_or_above(&settings->silent, resource->locator);
-	if (!at && resource->repo)
-		at = at_or_above(&settings->silent, resource->repo);
-	if (!at && resource->repo)
-		at = at_or_above(silent, resource->repo);
-	if (at)
-		resource->silent = arena_printf(
-			&inventory->arena, "%s: %s", at, answering_words(at, &inventory->arena));
+		resource->silent = silence_at(silence, resource->locator);
+	if (!resource->silent && resource->repo)
+		resource->silent = silence_at(silence, resource->repo);
 }
 
 void told_silence(struct inventory *inventory, const struct settings *settings)
 {
+	struct silence silence CLEANUP(silence_done) = { .inventory = inventory };
 	struct text_list repos CLEANUP(text_list_done) = { 0 };
-	struct text_list silent CLEANUP(text_list_done) = { 0 };
 
+	for (size_t i = 0; i < settings->silent.count; i++)
+		(void)silence_add(&silence, settings->silent.items[i]);
 	gather_unasked(inventory, settings, &repos);
-	ask(inventory, &repos, &silent);
-	if (!silent.count && !settings->silent.count)
+	ask(&silence, &repos);
+	if (!silence.places.count)
 		return;
 	for (size_t i = 0; i < inventory->run_count; i++)
 		for (size_t j = 0; j < inventory->runs[i]->resource_count; j++)
-			mark(inventory, settings, &silent, &inventory->runs[i]->resources[j]);
+			mark(&silence, &inventory->runs[i]->resources[j]);
 }

@@ -23,6 +23,7 @@
 #include "os/dir.h"
 #include "os/mount_holder.h"
 #include "os/unmount.h"
+#include "text_list.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -94,7 +95,7 @@ static int removal_prove(struct removal *removal)
 {
 	const struct resource *resource = removal->resource;
 	const char *root =
-		resource->at ? mount_root_of(removal->state->settings, resource->at) : NULL;
+		resource->at ? settings_root_above(removal->state->settings, resource->at) : NULL;
 	int dir CLEANUP(fd_done) = -EBADF;
 	char *why CLEANUP(mem_done) = NULL;
 	char birth[DIR_BIRTH];

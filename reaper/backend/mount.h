@@ -11,9 +11,6 @@ struct mount_state {
 	struct bus *bus; /* connected when it is needed first */
 };
 
-/* The innermost root that the path lies strictly below, or NULL. */
-const char *mount_root_of(const struct settings *settings, const char *path);
-
 /* "tmpfs scratch", "fuse.bindfs /srv/data": type and source, escaped, in the arena. */
 const char *mount_described(struct arena *arena, const struct mount *mount);
 

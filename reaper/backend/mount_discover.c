@@ -4,14 +4,6 @@
 #include "base/text.h"
 #include "text_list.h"
 
-const char *mount_root_of(const struct settings *settings, const char *path)
-{
-	const char *a = text_list_above(&settings->roots, path);
-	const char *b = text_list_above(&settings->path_roots, path);
-
-	return !a || (b && strlen(b) > strlen(a)) ? b : a;
-}
-
 const char *mount_described(struct arena *arena, const struct mount *mount)
 {
 	char *type CLEANUP(mem_done) = text_escape(mount->type);
@@ -35,7 +27,7 @@ static bool is_place(const struct settings *settings, const struct resource *res
 {
 	return (resource->kind == KIND_WORKTREE || resource->kind == KIND_PATH) &&
 	       resource->proof != PROOF_NONE && resource->locator[0] == '/' &&
-	       mount_root_of(settings, resource->locator);
+	       settings_root_above(settings, resource->locator);
 }
 
 static size_t index_of(const struct mount_table *table, const struct mount *const *at)
@@ -79,7 +71,7 @@ static void add_mount(struct search *search, struct run *run, const struct resou
 /* What is mounted between the tree and its root, or on it: it hides what was registered. */
 static void add_above(struct search *search, struct run *run, const struct resource *place)
 {
-	const char *root = mount_root_of(search->state->settings, place->locator);
+	const char *root = settings_root_above(search->state->settings, place->locator);
 	char *path CLEANUP(mem_done) = mem_dup(place->locator);
 
 	while (pathname_below(path, root)) {

@@ -33,15 +33,6 @@ static void path_close(void *state)
 	free(state);
 }
 
-/* The innermost root that the path lies strictly below, or NULL. */
-static const char *root_of(const struct settings *settings, const char *path)
-{
-	const char *a = text_list_above(&settings->path_roots, path);
-	const char *b = text_list_above(&settings->roots, path);
-
-	return !a || (b && strlen(b) > strlen(a)) ? b : a;
-}
-
 /* What in the list the path is, or contains: that would go with it. */
 static const char *list_held(const struct text_list *list, const char *path)
 {
@@ -85,7 +76,8 @@ static const char *path_fault(const struct settings *settings, const char *path,
 	struct arena *arena, const char **ret_root)
 {
 	char *clean CLEANUP(mem_done) = path[0] == '/' ? pathname_clean(path, NULL) : NULL;
-	const char *root = root_of(settings, path), *inner = held(settings, path), *below;
+	const char *root = settings_root_above(settings, path), *inner = held(settings, path),
+		   *below;
 
 	if (!text_equal(clean, path))
 		return "it is not an absolute path without \".\", \"..\" and double slashes";
@@ -168,7 +160,7 @@ static int path_identify(
 /* The root in whose trash the locator itself lies, or NULL. */
 static const char *trash_root_of(const struct settings *settings, const char *locator)
 {
-	const char *root = root_of(settings, locator);
+	const char *root = settings_root_above(settings, locator);
 	const char *below = root ? pathname_below(locator, root) : "";
 
 	return text_starts(below, TRASH_NAME "/") ? root : NULL;
@@ -369,7 +361,7 @@ static int path_prove(
 			error, ESTALE, "path %.200s: what stands there is %s", shown, another);
 	*ret_dev = r < 0 ? resource->dev : seen.st.st_dev;
 	r = mounts_refuse(resource->locator, error);
-	return r < 0 ? r : 1; /* what could not be looked at is trash_put's to refuse */
+	return r < 0 ? r : 1; /* what could not be looked at is trash_take's to refuse */
 }
 
 /* Sets it aside. What is in the trash already is left to purge. */
@@ -408,7 +400,7 @@ static int path_purge(
 {
 	const struct settings *settings = ((struct path_state *)state)->settings;
 	struct arena arena CLEANUP(arena_done) = { 0 };
-	const char *root = root_of(settings, resource->locator);
+	const char *root = settings_root_above(settings, resource->locator);
 	struct search search = {
 		.resource = resource, .root = root, .arena = &arena, .error = error
 	};

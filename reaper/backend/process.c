@@ -131,15 +131,6 @@ static void search_done(struct search *search)
 	free(search->places);
 }
 
-/*
- * Whether a look failed for want of something of ours, which says nothing of any place. Else it is
- * this one's failure; then its own backend cannot see it either, and keeps its run.
- */
-static bool is_ours(int r)
-{
-	return r == -EMFILE || r == -ENFILE || r == -ENOMEM || r == -EAGAIN || r == -EINTR;
-}
-
 /* 0, or -errno: a place that cannot be looked at may have anybody in it. */
 static int search_add(struct search *search, struct run *run, const struct resource *resource,
 	struct error *error)
@@ -154,9 +145,7 @@ static int search_add(struct search *search, struct run *run, const struct resou
 		return 0;
 	if (resource->proof == PROOF_NONE || resource->locator[0] != '/' || resource->silent)
 		return 0;
-	root = text_list_above(&search->settings->roots, resource->locator);
-	if (!root)
-		root = text_list_above(&search->settings->path_roots, resource->locator);
+	root = settings_root_above(search->settings, resource->locator);
 	r = answering_look(root ? root : "/", resource->locator, &stat);
 	if (r == -ENOENT || r == -ENOTDIR)
 		return 0;
@@ -302,7 +291,8 @@ static void process_discover(void *context, struct inventory *inventory, const c
 			struct error why = { 0 };
 
 			r = search_add(&search, run, &run->resources[j], &why);
-			if (r < 0 && (only || is_ours(r)) && unseen == 0)
+			/* Else it is this place's failure: its own backend keeps its run. */
+			if (r < 0 && (only || error_is_ours(r)) && unseen == 0)
 				unseen = error_say(&error, -r, "%s", why.text);
 		}
 	}

@@ -14,7 +14,7 @@ bool answers_may_touch(struct answers *answers, const char *by, const char *path
 {
 	if (text_list_has(&answers->answering, path))
 		return true;
-	if (text_list_has(&answers->silent, path) || text_list_above(&answers->silent, path) ||
+	if (text_list_at_or_above(&answers->silent, path) ||
 		text_list_has(&answers->given_up, by) || text_list_has(&answers->unasked, path))
 		return false;
 	text_list_add(&answers->unasked, path);

@@ -5,11 +5,11 @@
 #include "base/text.h"
 #include "os/answering.h"
 #include "os/dir.h"
+#include "os/dir_stream.h"
 #include "os/errand.h"
 #include "os/file.h"
 #include "text_list.h"
 #include "worktree_inbound.h"
-#include "worktree_stream.h"
 
 #include <sys/stat.h>
 
@@ -78,12 +78,6 @@ static bool hides_something(int r)
 	       r != -EFBIG;
 }
 
-/* Of what a tree only names: its writer chose it, so only what is wrong with us says anything. */
-static bool is_ours(int r)
-{
-	return r == -EMFILE || r == -ENFILE || r == -ENOMEM || r == -EAGAIN || r == -ENOBUFS;
-}
-
 /* Below a root, reached without a symlink and without leaving its mount: then nobody is asked. */
 static bool lies_plainly_below(const char *root, const char *path)
 {
@@ -103,8 +97,7 @@ static bool may_touch(struct worktree_census *census, const char *by, const char
 {
 	const struct text_list *roots = &census->settings->roots;
 	const char *root = text_list_above(roots, path);
-	const char *repo =
-		text_list_has(&census->repos, path) ? path : text_list_above(&census->repos, path);
+	const char *repo = text_list_at_or_above(&census->repos, path);
 
 	if (repo && !text_list_above(roots, repo))
 		return true;
@@ -152,7 +145,8 @@ static void claim_alternates(struct worktree_census *census, const char *by, con
 
 	if (r == -ELOOP)
 		claim_add(census, by, objects); /* a linked object store is borrowed whole */
-	if (r < 0 && (depth ? is_ours(r) : hides_something(r)))
+	/* What a tree only names was its writer's choice: its failure says nothing, but ours does. */
+	if (r < 0 && (depth ? error_is_ours(r) : hides_something(r)))
 		census_blind(census, -r, path);
 	for (char *line = r < 0 ? NULL : strtok_r(bytes, "\n", &rest); line && *lines < LINES_MAX;
 		line = strtok_r(NULL, "\n", &rest), (*lines)++) {

@@ -4,8 +4,8 @@
 #include "base/text.h"
 #include "model.h"
 #include "os/dir.h"
+#include "os/dir_stream.h"
 #include "os/unmount.h"
-#include "worktree_stream.h"
 #include "worktree_walk.h"
 
 #include <fcntl.h>

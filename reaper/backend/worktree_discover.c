@@ -5,10 +5,10 @@
 #include "base/text.h"
 #include "os/answering.h"
 #include "os/dir.h"
+#include "os/dir_stream.h"
 #include "text_list.h"
 #include "worktree_record.h"
 #include "worktree_sight.h"
-#include "worktree_stream.h"
 
 #include <sys/stat.h>
 

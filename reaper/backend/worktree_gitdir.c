@@ -3,10 +3,10 @@
 #include "base/pathname.h"
 #include "base/text.h"
 #include "os/dir.h"
+#include "os/dir_stream.h"
 #include "os/file.h"
 #include "text_list.h"
 #include "worktree_repo.h"
-#include "worktree_stream.h"
 
 #include <inttypes.h>
 #include <sys/stat.h>

@@ -2,8 +2,8 @@
 
 #include "base/text.h"
 #include "os/dir.h"
+#include "os/dir_stream.h"
 #include "worktree_repo.h"
-#include "worktree_stream.h"
 
 enum { DEPTH_MAX = 16, ENTRIES_MAX = 100000 };
 

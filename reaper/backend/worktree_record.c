@@ -3,9 +3,9 @@
 #include "base/pathname.h"
 #include "base/text.h"
 #include "os/dir.h"
+#include "os/dir_stream.h"
 #include "os/empty_dir.h"
 #include "os/rmtree.h"
-#include "worktree_stream.h"
 
 #include <sys/stat.h>
 

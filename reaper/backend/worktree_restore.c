@@ -5,12 +5,12 @@
 #include "base/text.h"
 #include "os/archive.h"
 #include "os/dir.h"
+#include "os/dir_stream.h"
 #include "os/empty_dir.h"
 #include "os/file.h"
 #include "os/owner.h"
 #include "os/rmtree.h"
 #include "worktree_restore_parts.h"
-#include "worktree_stream.h"
 
 #include <stdarg.h>
 

@@ -1,7 +1,7 @@
 #include "worktree_salvage_manner.h"
 
+#include "os/dir_stream.h"
 #include "worktree_salvage_index.h"
-#include "worktree_stream.h"
 #include "worktree_walk.h"
 
 #include <sys/stat.h>

@@ -2,11 +2,11 @@
 
 #include "base/clock.h"
 #include "os/dir.h"
+#include "os/dir_stream.h"
 #include "text_list.h"
 #include "worktree_crossing.h"
 #include "worktree_salvage_index.h"
 #include "worktree_salvage_manner.h"
-#include "worktree_stream.h"
 #include "worktree_walk.h"
 
 #include <inttypes.h>

@@ -2,10 +2,10 @@
 
 #include "base/text.h"
 #include "os/dir.h"
+#include "os/dir_stream.h"
 #include "os/file.h"
 #include "text_list.h"
 #include "worktree_private.h"
-#include "worktree_stream.h"
 #include "worktree_walk.h"
 
 #include <ctype.h>

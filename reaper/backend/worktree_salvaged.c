@@ -4,9 +4,9 @@
 #include "base/runid.h"
 #include "base/text.h"
 #include "os/archive.h"
+#include "os/dir_stream.h"
 #include "worktree_git.h"
 #include "worktree_repo.h"
-#include "worktree_stream.h"
 
 #include <ctype.h>
 #include <errno.h>

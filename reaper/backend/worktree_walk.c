@@ -2,7 +2,7 @@
 
 #include "base/clock.h"
 #include "os/dir.h"
-#include "worktree_stream.h"
+#include "os/dir_stream.h"
 
 #include <limits.h>
 #include <sys/stat.h>

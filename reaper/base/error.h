@@ -46,3 +46,13 @@ static inline bool error_is_full(int r)
 {
 	return r == -ENOSPC || r == -EDQUOT;
 }
+
+/*
+ * Whether it failed for want of something of ours, or because we are to stop: that says nothing of
+ * what was looked at.
+ */
+static inline bool error_is_ours(int r)
+{
+	return r == -EMFILE || r == -ENFILE || r == -ENOMEM || r == -ENOBUFS || r == -EAGAIN ||
+	       r == -EINTR;
+}

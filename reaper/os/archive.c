@@ -3,9 +3,9 @@
 #include "archive_parts.h"
 #include "base/text.h"
 #include "dir.h"
+#include "dir_stream.h"
 #include "file.h"
 
-#include <dirent.h>
 #include <endian.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -281,22 +281,18 @@ void archive_abort(struct archive_writer **writer)
 
 int archive_sweep(int dir, struct error *error)
 {
-	int r = 0, fd = openat(dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	DIR *listing = fd < 0 ? NULL : fdopendir(fd);
+	DIR *stream CLEANUP(stream_done) = stream_open(dir);
 	const struct dirent *entry;
+	int r = 0;
 
-	if (!listing) {
-		r = error_set(error, errno, "look for unfinished archives");
-		fd_done(&fd);
-		return r;
-	}
-	while ((entry = readdir(listing)) != NULL) {
+	if (!stream)
+		return error_set(error, errno, "look for unfinished archives");
+	while ((entry = stream_next(stream))) {
 		if (!text_ends(entry->d_name, ARCHIVE_SUFFIX TEMPORARY))
 			continue;
 		if (unlinkat(dir, entry->d_name, 0) < 0 && errno != ENOENT)
 			r = archive_fail(
 				error, errno, "remove the unfinished archive", entry->d_name);
 	}
-	(void)closedir(listing);
 	return r;
 }

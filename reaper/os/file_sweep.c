@@ -1,19 +1,13 @@
 #include "file_sweep.h"
 
 #include "base/text.h"
+#include "dir_stream.h"
 #include "file.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <sys/file.h>
 #include <sys/stat.h>
-
-static void listing_done(DIR **listing)
-{
-	if (*listing)
-		(void)closedir(*listing);
-}
 
 static int sweep_fail(struct error *error, int code, const char *name)
 {
@@ -50,19 +44,14 @@ static int sweep_one(int dir, uid_t owner, const char *name, struct error *error
 
 int file_sweep(int dir, struct error *error)
 {
-	int fd = openat(dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	DIR *listing CLEANUP(listing_done) = fd < 0 ? NULL : fdopendir(fd);
+	DIR *stream CLEANUP(stream_done) = stream_open(dir);
 	const struct dirent *entry;
 	int count = 0, failed = 0;
 	struct stat stat;
 
-	if (!listing || fstat(dir, &stat) < 0) {
-		failed = error_set(error, errno, "look for what killed processes left");
-		if (!listing)
-			fd_done(&fd);
-		return failed;
-	}
-	while ((errno = 0, entry = readdir(listing))) {
+	if (!stream || fstat(dir, &stat) < 0)
+		return error_set(error, errno, "look for what killed processes left");
+	while ((entry = stream_next(stream))) {
 		int r = file_is_temporary(entry->d_name)
 				? sweep_one(dir, stat.st_uid, entry->d_name, error)
 				: 0;

@@ -2,10 +2,10 @@
 
 #include "base/pathname.h"
 #include "base/text.h"
+#include "dir_stream.h"
 #include "errand.h"
 #include "proc.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -89,12 +89,6 @@ static bool holds_link(struct suspect *suspect, const char *link, const char *ho
 	return true;
 }
 
-static void listing_done(DIR **listing)
-{
-	if (*listing)
-		(void)closedir(*listing);
-}
-
 static DIR *listing_open(int entry, const char *name)
 {
 	int fd = openat(entry, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -115,7 +109,7 @@ static const char *next_number(DIR *listing)
 
 static bool holds_file(struct suspect *suspect)
 {
-	DIR *listing CLEANUP(listing_done) = listing_open(suspect->entry, "fdinfo");
+	DIR *listing CLEANUP(stream_done) = listing_open(suspect->entry, "fdinfo");
 	const char *name;
 
 	suspect->how = "an open file";
@@ -171,7 +165,7 @@ static bool describe_holder(struct search *search, pid_t pid, char *text)
 static int search_work(void *context, void *result, struct error *error)
 {
 	struct search search = { .mount = context, .sight_count = 1 };
-	DIR *listing CLEANUP(listing_done) = opendir("/proc");
+	DIR *listing CLEANUP(stream_done) = opendir("/proc");
 	const char *name;
 
 	(void)error;

@@ -5,12 +5,6 @@
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 
-static void stream_done(FILE **stream)
-{
-	if (*stream)
-		(void)fclose(*stream);
-}
-
 /*
  * One line of proc_locks(5): "5: POSIX  ADVISORY  WRITE 3456 fe:01:1234 0 EOF"; who only waits for it
  * has "->" before POSIX, and one of another pid namespace is 0. Whether it is of that file.
@@ -31,7 +25,7 @@ static bool line_read(char *line, const char *file, pid_t *ret_pid, bool *ret_wr
 
 pid_t record_lock_holder(const char *path)
 {
-	FILE *stream CLEANUP(stream_done) = fopen("/proc/locks", "re");
+	FILE *stream CLEANUP(file_done) = fopen("/proc/locks", "re");
 	char *line CLEANUP(mem_done) = NULL, *file CLEANUP(mem_done) = NULL;
 	bool writes = false;
 	pid_t found = 0;

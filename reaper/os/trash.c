@@ -3,18 +3,12 @@
 #include "base/runid.h"
 #include "base/text.h"
 #include "dir.h"
+#include "dir_stream.h"
 #include "protection.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <sys/stat.h>
-
-static void dir_stream_done(DIR **stream)
-{
-	if (*stream)
-		(void)closedir(*stream);
-}
 
 /* Ours, and nobody else can put an entry in or take one out. */
 static int trash_check(int trash, struct error *error)
@@ -103,17 +97,16 @@ int trash_each(int root, int (*each)(void *context, const struct trash_entry *en
 	struct error *error)
 {
 	int trash CLEANUP(fd_done) = trash_open(root, error);
-	DIR *stream CLEANUP(dir_stream_done) = NULL;
+	DIR *stream CLEANUP(stream_done) = NULL;
 	const struct dirent *record;
 	int r = 0;
 
 	if (trash < 0)
 		return trash == -ENOENT ? 0 : trash;
-	stream = fdopendir(trash);
+	stream = stream_open(trash);
 	if (!stream)
 		return error_set(error, errno, "read " TRASH_NAME);
-	TAKE_FD(trash);
-	while (r >= 0 && (errno = 0, record = readdir(stream))) {
+	while (r >= 0 && (record = stream_next(stream))) {
 		struct trash_entry entry;
 
 		if (trash_name_parse(record->d_name, &entry))

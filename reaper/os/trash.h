@@ -21,35 +21,30 @@ struct trash_entry {
  */
 int trash_prepare(int root, struct error *error);
 
-/*
- * Moves the entry at `path` below the root into its trash, atomically, when it still has the given
- * device and inode (0, 0: whatever it is, but never a symlink). The trash is made when missing,
- * mode 0700; one that is a symlink, a mount, or not owned by us is refused. Parent and trash are
- * synced. Returns 1, 0 when there is nothing at path, -ESTALE when it is something else than given
- * (named in the error), -EXDEV when the path crosses a mount or is itself one, or the filesystem
- * does not move between the two places, -errno. The thing that was proved is made movable: a
- * directory's mode, and what os/protection.h lifts; never what it is in, nor the trash. *ret_name
- * (owned by the caller) may be NULL.
- */
-int trash_put(int root, const char *path, const char *run, int64_t generation, uint64_t dev,
-	uint64_t ino, char **ret_name, struct error *error);
-
 /* What is to go, and how long that may take. */
 struct trash_thing {
-	const char *path, *run;
+	const char *path, *run; /* path: below the root */
 	int64_t generation;
-	uint64_t dev, ino;
+	uint64_t dev, ino; /* 0, 0: whatever it is, but never a symlink */
 	int64_t deadline_ms;
 	const char *whole; /* entry of the directory that is never deleted in place; NULL: none */
 };
 
 /*
- * trash_put(); and where there is no room to make the trash or to move (ENOSPC, EDQUOT: a trash needs
- * an inode, a longer directory needs a block), since a full disk is what it is for, deletes it in place,
- * proved by descriptor in the same way (rmtree_opened, its answers), and syncs its parent. Half deleted
- * it is still the same thing to whoever goes on. 1 it has left its place, 0, -errno; *report is added to
- * in any case. What would not be the same thing half deleted names the entry that makes it so: the rest
+ * Moves the thing into the trash of the root, atomically, when it is still what it is said to be. The
+ * trash is made when missing, mode 0700; one that is a symlink, a mount, or not owned by us is refused.
+ * Parent and trash are synced. The thing that was proved is made movable: a directory's mode, and what
+ * os/protection.h lifts; never what it is in, nor the trash.
+ *
+ * Where there is no room to make the trash or to move (ENOSPC, EDQUOT: a trash needs an inode, a longer
+ * directory needs a block), since a full disk is what it is for, deletes it in place, proved by
+ * descriptor in the same way (rmtree_opened, its answers), and syncs its parent. Half deleted it is
+ * still the same thing to whoever goes on. What would not be names the entry that makes it so: the rest
  * is deleted in place, and where that gave no room for setting it aside either, it stays: -ENOSPC.
+ *
+ * Returns 1 it has left its place, 0 when there is nothing at path, -ESTALE when it is something else
+ * than given (named in the error), -EXDEV when the path crosses a mount or is itself one, or the
+ * filesystem does not move between the two places, -errno; *report is added to in any case.
  */
 int trash_take(int root, const struct trash_thing *thing, struct rmtree_report *report,
 	struct error *error);

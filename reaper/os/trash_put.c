@@ -242,25 +242,6 @@ static int put_aside(struct put *put, int root, int proved, int64_t generation, 
 	return put_move(put, proved, generation, ret_name, error);
 }
 
-int trash_put(int root, const char *path, const char *run, int64_t generation, uint64_t dev,
-	uint64_t ino, char **ret_name, struct error *error)
-{
-	const struct trash_thing thing = { path, run, generation, dev, ino, 0, NULL };
-	struct put put CLEANUP(put_done) = { 0 };
-	int proved CLEANUP(fd_done) = put_find(&put, root, &thing, error);
-	char *name CLEANUP(mem_done) = NULL;
-	int r;
-
-	if (proved < 0)
-		return proved == -ENOENT ? 0 : proved;
-	r = put_aside(&put, root, proved, generation, &name, error);
-	if (r > 0)
-		r = put_settle(&put, name, error);
-	if (r > 0 && ret_name)
-		*ret_name = TAKE_PTR(name);
-	return r;
-}
-
 /* In place. 1 it is gone, or all but what stays whole; 0 it was gone; -errno. */
 static int put_delete(const struct put *put, int proved, const struct trash_thing *thing,
 	struct rmtree_report *report, struct error *error)

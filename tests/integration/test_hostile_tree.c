@@ -364,9 +364,10 @@ static void contest_run(void **state, struct contest *contest)
 	/* On a busy machine until there was one of each. */
 	while (clock_boot_ms() < end ||
 		((!moved || !stale) && clock_boot_ms() < end + LONG_MS / 4)) {
+		const struct trash_thing thing = { contest->places[0], "r1", 3, st.st_dev,
+			st.st_ino, deadline_in_ms(LONG_MS), NULL };
 		struct rmtree_report report = { 0 };
-		int r = trash_put(
-			root, contest->places[0], "r1", 3, st.st_dev, st.st_ino, NULL, NULL);
+		int r = trash_take(root, &thing, &report, NULL);
 
 		assert_true(r == 1 || r == 0 || r == -ESTALE);
 		moved += r == 1;

@@ -20,7 +20,7 @@
 enum { SOMEBODY = 12345 };
 
 /*
- * The real renameat2, with somebody else's hand just before the first call that trash_put makes:
+ * The real renameat2, with somebody else's hand just before the first call that trash_take makes:
  * the race between proof and rename, on cue.
  */
 static void (*hook)(void **state);
@@ -74,17 +74,28 @@ int fsync(int fd)
 }
 /* NOLINTEND(readability-inconsistent-declaration-parameter-name) */
 
-static int put(void **state, const char *path, uint64_t dev, uint64_t ino, char **ret_name,
-	struct error *error)
+static int put_at(int root, const char *path, const char *run, int64_t generation, uint64_t dev,
+	uint64_t ino, struct error *error)
+{
+	const struct trash_thing thing = { path, run, generation, dev, ino, deadline_in_ms(60000),
+		NULL };
+	struct rmtree_report report = { 0 };
+	int r = trash_take(root, &thing, &report, error);
+
+	assert_int_equal(report.entries, 0); /* nothing is deleted in place */
+	return r;
+}
+
+static int put(void **state, const char *path, uint64_t dev, uint64_t ino, struct error *error)
 {
 	int root CLEANUP(fd_done) = workdir_open(*state);
 
-	return trash_put(root, path, "r1", 3, dev, ino, ret_name, error);
+	return put_at(root, path, "r1", 3, dev, ino, error);
 }
 
 static int put_as_found(void **state, const char *path, struct error *error)
 {
-	return put(state, path, 0, 0, NULL, error);
+	return put(state, path, 0, 0, error);
 }
 
 static int purge(void **state, const char *run, int64_t generation, int64_t *bytes_freed,
@@ -119,15 +130,13 @@ static int append(void *context, const struct trash_entry *entry)
 static void what_is_set_aside_carries_whose_it_was(void **state)
 {
 	int root CLEANUP(fd_done) = workdir_open(*state);
-	char *name CLEANUP(mem_done) = NULL;
 	char list[400] = "";
 	struct stat st;
 
 	workdir_make(*state, "r1");
 	workdir_fill(*state, "r1/f");
 	st = stat_of(state, "r1");
-	assert_int_equal(put(state, "r1", st.st_dev, st.st_ino, &name, NULL), 1);
-	assert_string_equal(name, "r1:3:0");
+	assert_int_equal(put(state, "r1", st.st_dev, st.st_ino, NULL), 1);
 	assert_false(workdir_has(*state, "r1"));
 	assert_true(workdir_has(*state, ".sbx-trash/r1:3:0/f"));
 	assert_int_equal(stat_of(state, ".sbx-trash").st_mode, S_IFDIR | 0700);
@@ -162,7 +171,7 @@ static void sockets_are_set_aside_and_symlinks_never(void **state)
 	workdir_fill(*state, "other/f");
 	assert_return_code(symlink("other", link), errno);
 	st = stat_of(state, "link");
-	assert_int_equal(put(state, "link", st.st_dev, st.st_ino, NULL, &error), -ESTALE);
+	assert_int_equal(put(state, "link", st.st_dev, st.st_ino, &error), -ESTALE);
 	assert_non_null(strstr(error.text, "symlink"));
 	assert_int_equal(put_as_found(state, "link", NULL), -ESTALE);
 	assert_int_equal(put_as_found(state, "link/f", NULL), -ELOOP);
@@ -176,10 +185,10 @@ static void another_inode_than_given_stays_where_it_is(void **state)
 
 	workdir_make(*state, "r1");
 	st = stat_of(state, "r1");
-	assert_int_equal(put(state, "r1", st.st_dev, st.st_ino + 1, NULL, &error), -ESTALE);
+	assert_int_equal(put(state, "r1", st.st_dev, st.st_ino + 1, &error), -ESTALE);
 	assert_non_null(strstr(error.text, "r1"));
-	assert_int_equal(put(state, "r1", st.st_dev + 1, st.st_ino, NULL, NULL), -ESTALE);
-	assert_int_equal(put(state, "r1", 0, st.st_ino + 1, NULL, NULL), -ESTALE);
+	assert_int_equal(put(state, "r1", st.st_dev + 1, st.st_ino, NULL), -ESTALE);
+	assert_int_equal(put(state, "r1", 0, st.st_ino + 1, NULL), -ESTALE);
 	assert_true(workdir_has(*state, "r1"));
 	assert_false(workdir_has(*state, ".sbx-trash"));
 }
@@ -203,7 +212,7 @@ static void what_won_the_place_in_the_last_moment_is_put_back(void **state)
 	st = stat_of(state, "r1");
 	hook_state = state;
 	hook = replace_r1;
-	assert_int_equal(put(state, "r1", st.st_dev, st.st_ino, NULL, &error), -ESTALE);
+	assert_int_equal(put(state, "r1", st.st_dev, st.st_ino, &error), -ESTALE);
 	assert_non_null(strstr(error.text, "put back"));
 	assert_true(workdir_has(*state, "r1/precious"));
 	assert_false(workdir_has(*state, ".sbx-trash/r1:3:0"));
@@ -231,7 +240,7 @@ static void what_cannot_be_put_back_stays_where_no_purge_finds_it(void **state)
 	st = stat_of(state, "r1");
 	hook_state = state;
 	hook = replace_r1_and_take_its_place;
-	assert_int_equal(put(state, "r1", st.st_dev, st.st_ino, NULL, &error), -ESTALE);
+	assert_int_equal(put(state, "r1", st.st_dev, st.st_ino, &error), -ESTALE);
 	assert_non_null(strstr(error.text, ".sbx-trash/.stray:r1:3:0"));
 	assert_int_equal(purge(state, "r1", 3, &bytes, NULL), 0);
 	assert_true(workdir_has(*state, ".sbx-trash/.stray:r1:3:0/precious"));
@@ -348,8 +357,8 @@ static void paths_that_leave_the_root_are_refused(void **state)
 	workdir_make(*state, "a");
 	for (size_t i = 0; i < ARRAY_SIZE(bad); i++)
 		assert_int_equal(put_as_found(state, bad[i], NULL), -EINVAL);
-	assert_int_equal(trash_put(root, "r1", "../x", 1, 0, 0, NULL, NULL), -EINVAL);
-	assert_int_equal(trash_put(root, "r1", "x", -1, 0, 0, NULL, NULL), -EINVAL);
+	assert_int_equal(put_at(root, "r1", "../x", 1, 0, 0, NULL), -EINVAL);
+	assert_int_equal(put_at(root, "r1", "x", -1, 0, 0, NULL), -EINVAL);
 	assert_int_equal(put_as_found(state, "none/r1", NULL), 0);
 	assert_true(workdir_has(*state, "r1"));
 }
@@ -561,7 +570,6 @@ static void where_no_trash_can_be_made_a_thing_is_deleted_where_it_stands(void *
 {
 	struct stat st = make_full(state), file = stat_of(state, "file");
 
-	assert_int_equal(put(state, "r1", st.st_dev, st.st_ino, NULL, NULL), -ENOSPC);
 	syncs = 0;
 	assert_int_equal(take(state, "r1", &st, deadline_in_ms(60000), NULL), 1);
 	assert_false(workdir_has(*state, "r1"));

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "base/error.h"
+#include "base/text.h"
 
 #include <dirent.h>
 #include <errno.h>
