@@ -6,46 +6,48 @@
  */
 #include "unit.h"
 
-#include "base/clock.h"
 #include "base/text.h"
 #include "child.h"
 #include "group.h"
-#include "options.h"
+#include "program.h"
 #include "state/runs.h"
-#include "verbs.h"
 #include "workdir.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
-#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
 
-enum { WORDS_MAX = 16, FAILED_TO_END = 200, HALTS_MAX = 1000, EACH = 3 };
+enum { TEST_IS_GONE = 200, HALTS_MAX = 1000, EACH = 3 };
 
 /* ---- halting ---- */
 
 enum gate_kind { GATE_CLOCK = 't', GATE_CALL = 'c' };
 enum gate_answer { GATE_GO = 'g', GATE_DIE = 'k' };
 
-/* Open in the child that passes only. */
+/* Open in the child that passes only: see gate_open(). */
 static struct {
 	int ask, answer;
 	bool calls;
 	pid_t pid; /* not its errands, which have none of its descriptors */
 } gate = { -EBADF, -EBADF, false, 0 };
 
+static void gate_open(void)
+{
+	gate.pid = getpid();
+}
+
 static void gate_wait(enum gate_kind kind)
 {
 	char byte = (char)kind;
 
-	if (gate.ask < 0 || gate.pid != getpid() || (kind == GATE_CALL && !gate.calls))
+	if (gate.pid != getpid() || (kind == GATE_CALL && !gate.calls))
 		return;
 	if (write(gate.ask, &byte, 1) != 1 || read(gate.answer, &byte, 1) != 1)
-		_exit(FAILED_TO_END); /* the test is gone */
+		_exit(TEST_IS_GONE);
 	if (byte == GATE_DIE)
 		(void)raise(SIGKILL);
 }
@@ -95,6 +97,7 @@ int fsync(int fd)
 struct world {
 	struct workdir *workdir;
 	char *config, *output;
+	struct program program;
 	unsigned count; /* of runs so far: each has a name of its own */
 	char run[16];   /* the one that is being taken apart */
 	bool registered;
@@ -103,66 +106,15 @@ struct world {
 	bool unknown; /* a pin said that there is no such run */
 };
 
-/* Runs `sbx-reap WORDS` in a child and gives its exit code. */
-static void verb_child(struct world *world, char *words)
-{
-	char *argv[WORDS_MAX] = { (char[]){ "sbx-reap" } };
-	int argc = 1, output = open(world->output, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
-	struct options options;
-	struct error error = { 0 };
-	enum exit_code code;
-
-	if (output < 0 || dup2(output, STDOUT_FILENO) < 0 || dup2(output, STDERR_FILENO) < 0 ||
-		prctl(PR_SET_PDEATHSIG, SIGKILL) != 0)
-		_exit(FAILED_TO_END);
-	for (char *word; argc < WORDS_MAX - 3 && (word = strsep(&words, " "));)
-		argv[argc++] = word;
-	argv[argc++] = (char[]){ "--config" };
-	argv[argc++] = world->config;
-	if (options_parse(argc, argv, clock_wall_s(), &options, &error) < 0) {
-		(void)fprintf(stderr, "%s\n", error.text);
-		_exit(EXIT_USAGE);
-	}
-	code = options.verb->act(&options);
-	(void)fflush(stdout);
-	_exit((int)code);
-}
-
-static int ended(pid_t pid)
-{
-	int status;
-
-	assert_int_equal(waitpid(pid, &status, 0), pid);
-	return WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status);
-}
-
-static PRINTF_LIKE(2, 3) int verb(struct world *world, const char *format, ...)
-{
-	char words[256];
-	va_list args;
-	pid_t pid;
-
-	va_start(args, format);
-	(void)vsnprintf(words, sizeof(words), format, args);
-	va_end(args);
-	(void)fflush(stdout);
-	pid = fork();
-	assert_true(pid >= 0);
-	if (pid == 0)
-		verb_child(world, words);
-	return ended(pid);
-}
-
-/* What the last verb said; good until the next call. */
+/* What the last verb said; good until the next call. What comes before the verdict does not matter. */
 static const char *said(struct world *world)
 {
-	static char text[16 * 1024];
+	static char *text;
 	const char *verdict;
-	int output CLEANUP(fd_done) = open(world->output, O_RDONLY | O_CLOEXEC);
-	ssize_t length = output < 0 ? 0 : read(output, text, sizeof(text) - 1);
 
-	text[length > 0 ? length : 0] = 0;
-	verdict = strstr(text, "\"verdict\""); /* what comes before it does not matter here */
+	free(text);
+	text = program_said(&world->program);
+	verdict = strstr(text, "\"verdict\"");
 	return verdict ? verdict : text;
 }
 
@@ -210,6 +162,7 @@ static int world_make(void **state)
 	workdir_fill(world->workdir, "victim/file");
 	world->output = mem_dup(workdir_path(world->workdir, "output"));
 	world->config = mem_dup(workdir_path(world->workdir, "reap.ini"));
+	world->program = (struct program){ .config = world->config, .output = world->output };
 	settings_write(world);
 	*state = world;
 	return 0;
@@ -252,7 +205,8 @@ static void run_make(struct world *world, bool registered)
 	group_make(world->run);
 	if (!registered)
 		mark(world, LONG_AGO);
-	else if (verb(world, "register %s --created -3h --ttl 1h --cgroup %s --path %s/scratch/%s",
+	else if (program_run(&world->program,
+			 "register %s --created -3h --ttl 1h --cgroup %s --path %s/scratch/%s",
 			 world->run, group_path(world->run), world->workdir->path, world->run))
 		fail_msg("%s", said(world));
 }
@@ -295,33 +249,20 @@ struct pass {
 	enum gate_kind kind; /* where it halts now */
 };
 
-static void pass_child(struct world *world, const int ask[2], const int answer[2], bool calls)
-{
-	char words[64];
-
-	(void)close(ask[0]);
-	(void)close(answer[1]);
-	gate.ask = ask[1];
-	gate.answer = answer[0];
-	gate.calls = calls;
-	gate.pid = getpid();
-	(void)snprintf(words, sizeof(words), "--json --run %s", world->run);
-	verb_child(world, words);
-}
-
 /* `calls`: whether it halts before calls that change something, too. */
 static struct pass pass_start(struct world *world, bool calls)
 {
+	struct program program = world->program;
 	struct pass pass = { .world = world };
 	int ask[2], answer[2];
 
 	assert_int_equal(pipe2(ask, O_CLOEXEC), 0);
 	assert_int_equal(pipe2(answer, O_CLOEXEC), 0);
-	(void)fflush(stdout);
-	pass.pid = fork();
-	assert_true(pass.pid >= 0);
-	if (pass.pid == 0)
-		pass_child(world, ask, answer, calls);
+	gate.ask = ask[1];
+	gate.answer = answer[0];
+	gate.calls = calls;
+	program.prepare = gate_open;
+	pass.pid = program_start(&program, name("--json --run %s", world->run));
 	(void)close(ask[1]);
 	(void)close(answer[0]);
 	pass.ask = ask[0];
@@ -354,7 +295,7 @@ static int pass_end(struct pass *pass)
 		pass_answer(pass, GATE_GO);
 	(void)close(pass->ask);
 	(void)close(pass->answer);
-	return ended(pass->pid);
+	return program_end(pass->pid);
 }
 
 /* How far it is: the claim on the run, by the database. */
@@ -388,7 +329,7 @@ static void nothing(struct world *world)
 
 static void pin(struct world *world)
 {
-	world->code = verb(world, "pin %s", world->run);
+	world->code = program_run(&world->program, "pin %s", world->run);
 	world->unknown = strstr(said(world), "no such run is known") != NULL;
 }
 
@@ -399,30 +340,30 @@ static void keep_by_hand(struct world *world)
 
 static void renew(struct world *world)
 {
-	world->code = verb(world, "renew %s --ttl 1h", world->run);
+	world->code = program_run(&world->program, "renew %s --ttl 1h", world->run);
 }
 
 static void finish(struct world *world)
 {
-	world->code = verb(world, "finish %s --ok", world->run);
+	world->code = program_run(&world->program, "finish %s --ok", world->run);
 }
 
 static void forget(struct world *world)
 {
-	world->code = verb(world, "forget %s", world->run);
+	world->code = program_run(&world->program, "forget %s", world->run);
 }
 
 static void register_anew(struct world *world)
 {
 	forget(world);
 	if (world->code == 0)
-		world->code = verb(world, "register %s", world->run);
+		world->code = program_run(&world->program, "register %s", world->run);
 }
 
 static void register_more(struct world *world)
 {
-	world->code = verb(world, "register %s --path %s/scratch/%s.more", world->run,
-		world->workdir->path, world->run);
+	world->code = program_run(&world->program, "register %s --path %s/scratch/%s.more",
+		world->run, world->workdir->path, world->run);
 }
 
 static void enter_tree(struct world *world)
@@ -684,7 +625,7 @@ static void pin_check(struct world *world, unsigned n, enum meeting meeting, uns
 	if (world->code != 0 && world->code != 1)
 		fail_msg("halt %u, %s: pin answers %d: %s", n, how, world->code, said(world));
 	*ret_refused += world->code == 1;
-	if (verb(world, "--json --run %s", world->run) != 0)
+	if (program_run(&world->program, "--json --run %s", world->run) != 0)
 		fail_msg("halt %u, %s: after pin answered %d, the next pass fails: %s", n, how,
 			world->code, said(world));
 	if (gone ? !run_is_gone(world) : !run_is_whole(world))
