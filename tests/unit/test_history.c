@@ -178,7 +178,7 @@ static void what_a_pass_writes_and_trims_does_not_cost_by_the_length_of_history(
 	int64_t generation;
 	int misses, unused;
 
-	fill(database(state), 100000, NOW);
+	fill(database(state), 1000000, NOW);
 	assert_int_equal(
 		db_exec(database(state),
 			"WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n"
