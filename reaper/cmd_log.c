@@ -1,28 +1,15 @@
 /* sbx-reap log: what was done, when and why. */
-#include "base/json_out.h"
 #include "base/timespan.h"
 #include "books.h"
 #include "complain.h"
+#include "history_text.h"
 #include "notice.h"
-#include "state/history.h"
 #include "verbs.h"
 
 /* A history_each callback. */
 static void log_print_json(void *context, const struct history_entry *entry)
 {
-	struct json_out *json = context;
-
-	json_object(json, NULL);
-	json_moment(json, "at", entry->at_s);
-	json_bytes(json, "pass", entry->pass);
-	json_bytes(json, "run", entry->run);
-	json_int(json, "generation", entry->generation);
-	json_text(json, "action", entry->action);
-	json_text(json, "reason", entry->reason);
-	json_bytes(json, "resource", entry->resource);
-	json_bytes(json, "detail", entry->detail);
-	json_int(json, "bytes", entry->bytes);
-	json_object_end(json);
+	history_json(context, entry);
 }
 
 /* A history_each callback. */
