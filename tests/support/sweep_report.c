@@ -42,6 +42,63 @@ static char *run_fault(const struct sweep_world *world, const json_t *report, co
 		text_of(run, "verdict"), reason, text_of(run, "error"));
 }
 
+/* ------------------------------------------------------------------------ what it has to say */
+
+enum { SAID_MAX = 400, OUTPUT_SHOWN = 200 };
+
+static const char *known(const char *text)
+{
+	return *text ? text : "-";
+}
+
+/* Of a source that failed, or was not asked. */
+static void digest_source(struct text *text, const json_t *source)
+{
+	if (!json_is_false(json_object_get(source, "ok")))
+		return;
+	text_addf(text, "; %s at %s: %s", text_of(source, "name"), text_of(source, "at"),
+		text_of(source, "error"));
+}
+
+static void digest_run(struct text *text, const json_t *run)
+{
+	text_addf(text, "; %s %s %s", text_of(run, "run"), text_of(run, "verdict"),
+		text_of(run, "reason"));
+	if (*text_of(run, "result") || *text_of(run, "error"))
+		text_addf(
+			text, " %s %s", known(text_of(run, "result")), known(text_of(run, "error")));
+}
+
+static void digest(struct text *text, const char *output)
+{
+	json_t *report = json_loads(output, 0, NULL);
+	const json_t *sources = json_object_get(report, "sources");
+	const json_t *runs = json_object_get(report, "runs");
+
+	if (!report)
+		text_addf(text, "; output: %.*s", OUTPUT_SHOWN, output);
+	for (size_t i = 0; i < json_array_size(sources); i++)
+		digest_source(text, json_array_get(sources, i));
+	for (size_t i = 0; i < json_array_size(runs); i++)
+		digest_run(text, json_array_get(runs, i));
+	json_decref(report);
+}
+
+char *sweep_report_said(const struct sweep_world *world, int code)
+{
+	char *output CLEANUP(mem_done) = sweep_world_output(world);
+	char *said CLEANUP(mem_done) = sweep_world_complaints(world);
+	struct text text = { 0 };
+
+	text_addf(&text, "exit code %d", code);
+	if (*said)
+		text_addf(&text, "; %.*s", SAID_MAX, said);
+	digest(&text, output);
+	return text.data;
+}
+
+/* -------------------------------------------------------------------------- what is wrong with it */
+
 static char *output_fault(const struct sweep_world *world, int code, bool stopped)
 {
 	char *output CLEANUP(mem_done) = sweep_world_output(world), *fault = NULL;
@@ -81,12 +138,12 @@ char *sweep_report_fault(const struct sweep_world *world, int status, bool stopp
 char *sweep_report_end_fault(struct sweep_world *world)
 {
 	int code = sweep_world_run(world, "--json");
-	char *said CLEANUP(mem_done) = sweep_world_complaints(world);
+	char *said CLEANUP(mem_done) = sweep_report_said(world, code);
 
 	if (code == EXIT_ATTENTION && !sweep_world_is_done(world, "unsaved"))
 		code = sweep_world_run(world, "--json --run unsaved --early");
 	if (code != 0)
-		return mem_printf("the next pass ends with %d %s", code, said);
+		return mem_printf("the next pass: %s", said);
 	for (size_t i = 0; i < ARRAY_SIZE(due); i++)
 		if (!sweep_world_is_done(world, due[i]))
 			return mem_printf("the next pass leaves %s", due[i]);

@@ -11,6 +11,12 @@
 char *sweep_report_fault(const struct sweep_world *world, int status, bool stopped);
 
 /*
+ * The exit code of the last pass, what it said, each source that it could not read, and each run with
+ * its verdict: for a complaint, and for the caller to free.
+ */
+char *sweep_report_said(const struct sweep_world *world, int code);
+
+/*
  * Lets a pass finish what an earlier one has failed to do. NULL, or what it left, for the caller to
  * free. Salvage that failed is tried again after an hour, or when somebody asks for that: so it is.
  */

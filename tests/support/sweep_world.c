@@ -196,16 +196,21 @@ static void redirect(const struct sweep_world *world, int stream, const char *na
 	(void)close(fd);
 }
 
-static int run_program_here(const struct running *run)
+static void redirect_all(const struct sweep_world *world)
 {
+	redirect(world, STDIN_FILENO, "/dev/null", O_RDONLY);
+	redirect(world, STDOUT_FILENO, "out", O_WRONLY | O_CREAT | O_TRUNC);
+	redirect(world, STDERR_FILENO, "err", O_WRONLY | O_CREAT | O_TRUNC);
+}
+
+static int run_program(void *context)
+{
+	const struct running *run = context;
 	char *copy = mem_dup(run->words), *rest = copy, *word;
 	char name[] = "sbx-reap", option[] = "--config";
 	char *argv[WORDS_MAX + 4] = { name };
 	int argc = 1, r;
 
-	redirect(run->world, STDIN_FILENO, "/dev/null", O_RDONLY);
-	redirect(run->world, STDOUT_FILENO, "out", O_WRONLY | O_CREAT | O_TRUNC);
-	redirect(run->world, STDERR_FILENO, "err", O_WRONLY | O_CREAT | O_TRUNC);
 	while ((word = text_word(&rest)) && argc < WORDS_MAX)
 		argv[argc++] = word;
 	argv[argc++] = option;
@@ -215,11 +220,13 @@ static int run_program_here(const struct running *run)
 	return r;
 }
 
-/* In a child. */
-static int run_program(void *context)
+/* In a child, and not one of the calls of the program. */
+static void prepare_program(void *context)
 {
+	const struct running *run = context;
+
 	(void)close_range(STDERR_FILENO + 1, UINT32_MAX, 0);
-	return run_program_here(context);
+	redirect_all(run->world);
 }
 
 int sweep_world_run(struct sweep_world *world, const char *words)
@@ -232,8 +239,10 @@ int sweep_world_run(struct sweep_world *world, const char *words)
 	pid = fork();
 	assert_true(pid >= 0);
 	if (pid == 0) {
-		int r = run_program(&run);
+		int r;
 
+		prepare_program(&run);
+		r = run_program(&run);
 		(void)fflush(NULL);
 		_exit(r);
 	}
@@ -246,6 +255,7 @@ int sweep_world_trace(struct sweep_world *world, const char *words, const struct
 	struct running run = { world, words };
 	struct trace mine = *trace;
 
+	mine.prepare = prepare_program;
 	mine.program = run_program;
 	mine.program_context = &run;
 	return tracer_run(&mine);
@@ -289,7 +299,8 @@ static void warm_up(struct sweep_world *world)
 	assert_int_equal(curl_global_init(CURL_GLOBAL_DEFAULT), 0);
 	copy_template(world);
 	(void)fflush(NULL);
-	run_program_here(&run);
+	redirect_all(world);
+	(void)run_program(&run);
 	(void)fflush(NULL);
 	assert_true(dup2(out, STDOUT_FILENO) >= 0 && dup2(err, STDERR_FILENO) >= 0);
 	(void)close(out);

@@ -102,6 +102,8 @@ static _Noreturn void child_run(const struct trace *trace, const int ready[2])
 	(void)close(ready[1]);
 	require(read(ready[0], &byte, 1) == 1);
 	(void)close(ready[0]);
+	if (trace->prepare)
+		trace->prepare(trace->program_context);
 	filter_install(trace);
 	r = trace->program(trace->program_context);
 	(void)fflush(stdout);
