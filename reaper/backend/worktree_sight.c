@@ -276,6 +276,24 @@ static void look_both_ways(struct look *look)
 		look_record(look, pointed);
 }
 
+/* What cannot be read is a lock when it is there, whatever it says; else nothing is known of one. */
+static void look_unread_lock(struct look *look, const char *why)
+{
+	struct sight *sight = look->sight;
+	int record CLEANUP(fd_done) = dir_open(sight->record.path, NULL);
+	struct stat stat;
+	int r = record < 0 ? record : dir_look(record, "locked", &stat);
+
+	if (r == -ENOENT)
+		return;
+	if (r < 0) {
+		look_unknown(look, why);
+		return;
+	}
+	sight->lock = LOCK_HELD;
+	sight->note = arena_dup(look->arena, why);
+}
+
 static void look_lock(struct look *look)
 {
 	struct sight *sight = look->sight;
@@ -289,8 +307,7 @@ static void look_lock(struct look *look)
 	if (r == 0)
 		return;
 	if (r < 0) {
-		sight->lock = LOCK_HELD; /* there is one, whatever it says */
-		sight->note = arena_dup(look->arena, error.text);
+		look_unread_lock(look, error.text);
 		return;
 	}
 	sight->lock = worktree_lock_judge(

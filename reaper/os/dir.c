@@ -10,12 +10,22 @@
 #include <sys/sysmacros.h>
 #include <sys/xattr.h>
 
-/* glibc 2.36 has no wrapper for openat2(2). */
+enum { OPEN_TRIES = 32 };
+
+/*
+ * glibc 2.36 has no wrapper for openat2(2). EAGAIN says that somewhere something was renamed or mounted
+ * meanwhile, and to try again: for ever would give whoever renames in a loop our time.
+ */
 static int dir_openat2_as_told(int dir, const char *path, int flags, uint64_t resolve)
 {
 	struct open_how how = { .flags = (uint64_t)(flags | O_CLOEXEC), .resolve = resolve };
-	long fd = syscall(SYS_openat2, dir, path, &how, sizeof(how));
+	long fd = -1;
 
+	for (int i = 0; i < OPEN_TRIES && fd < 0; i++) {
+		fd = syscall(SYS_openat2, dir, path, &how, sizeof(how));
+		if (fd < 0 && errno != EAGAIN && errno != EINTR)
+			break;
+	}
 	return fd < 0 ? -errno : (int)fd;
 }
 
