@@ -20,46 +20,49 @@ enum { ERRORS_MAX = 8, LIMIT_S = 300 };
 struct series {
 	const char *name;
 	long call;
+	bool looks;             /* a pass makes many that are the same: see survey */
 	int errors[ERRORS_MAX]; /* 0 ends them */
 };
 
-#define CALL(name, ...)             \
-	{                           \
-#name, SYS_##name,  \
-		{                   \
-			__VA_ARGS__ \
-		}                   \
+#define SERIES(name, looks, ...)          \
+	{                                 \
+#name, SYS_##name, looks, \
+		{                         \
+			__VA_ARGS__       \
+		}                         \
 	}
+#define CALL(name, ...) SERIES(name, false, __VA_ARGS__)
+#define LOOK(name, ...) SERIES(name, true, __VA_ARGS__)
 
 static const struct series all_series[] = {
-	CALL(open, EIO, EMFILE, EACCES, ENOMEM),
-	CALL(openat, EIO, EMFILE, EACCES, ENOMEM, ENOSPC, EROFS),
-	CALL(openat2, EIO, EMFILE, EACCES, ENOMEM, EAGAIN),
-	CALL(read, EIO, EINTR, ENOMEM),
-	CALL(pread64, EIO, EINTR),
+	LOOK(open, EIO, EMFILE, EACCES, ENOMEM),
+	LOOK(openat, EIO, EMFILE, EACCES, ENOMEM, ENOSPC, EROFS),
+	LOOK(openat2, EIO, EMFILE, EACCES, ENOMEM, EAGAIN),
+	LOOK(read, EIO, EINTR, ENOMEM),
+	LOOK(pread64, EIO, EINTR),
 	CALL(write, EIO, ENOSPC, EINTR, EDQUOT),
 	CALL(writev, EIO, ENOSPC, EINTR),
 	CALL(pwrite64, EIO, ENOSPC, EINTR, EROFS),
 	CALL(fsync, EIO, ENOSPC),
 	CALL(fdatasync, EIO, ENOSPC),
 	CALL(ftruncate, EIO, ENOSPC, EINTR),
-	CALL(stat, EIO, EACCES, ENOMEM),
-	CALL(lstat, EIO, EACCES, ENOMEM),
-	CALL(fstat, EIO, ENOMEM),
-	CALL(newfstatat, EIO, EACCES, ENOMEM),
-	CALL(statx, EIO, EACCES, ENOMEM),
-	CALL(statfs, EIO, EACCES),
-	CALL(fstatfs, EIO),
-	CALL(getdents64, EIO, ENOMEM),
-	CALL(readlink, EIO, EACCES, ENOMEM),
-	CALL(readlinkat, EIO, EACCES, ENOMEM),
-	CALL(access, EIO, EACCES, EROFS),
-	CALL(faccessat2, EIO, EACCES, EROFS),
-	CALL(getcwd, ENOENT),
-	CALL(lseek, EINVAL),
-	CALL(fcntl, EAGAIN, ENOLCK, EINTR),
+	LOOK(stat, EIO, EACCES, ENOMEM),
+	LOOK(lstat, EIO, EACCES, ENOMEM),
+	LOOK(fstat, EIO, ENOMEM),
+	LOOK(newfstatat, EIO, EACCES, ENOMEM),
+	LOOK(statx, EIO, EACCES, ENOMEM),
+	LOOK(statfs, EIO, EACCES),
+	LOOK(fstatfs, EIO),
+	LOOK(getdents64, EIO, ENOMEM),
+	LOOK(readlink, EIO, EACCES, ENOMEM),
+	LOOK(readlinkat, EIO, EACCES, ENOMEM),
+	LOOK(access, EIO, EACCES, EROFS),
+	LOOK(faccessat2, EIO, EACCES, EROFS),
+	LOOK(getcwd, ENOENT),
+	LOOK(lseek, EINVAL),
+	LOOK(fcntl, EAGAIN, ENOLCK, EINTR),
 	CALL(flock, EWOULDBLOCK, ENOLCK, EINTR),
-	CALL(mmap, ENOMEM, ENODEV),
+	LOOK(mmap, ENOMEM, ENODEV),
 	CALL(clone, EAGAIN, ENOMEM),
 	CALL(clone3, EAGAIN, ENOMEM),
 	CALL(waitid, EINTR),
@@ -67,8 +70,8 @@ static const struct series all_series[] = {
 	CALL(pidfd_open, EMFILE, ENOMEM),
 	CALL(pidfd_send_signal, EPERM),
 	CALL(kill, EPERM),
-	CALL(prctl, EINVAL),
-	CALL(close_range, EINVAL),
+	LOOK(prctl, EINVAL),
+	LOOK(close_range, EINVAL),
 	CALL(landlock_create_ruleset, ENOMEM, ENOSYS),
 	CALL(landlock_add_rule, ENOMEM),
 	CALL(landlock_restrict_self, ENOMEM, E2BIG),
@@ -92,8 +95,8 @@ static const struct series all_series[] = {
 	CALL(socket, EMFILE, ENOMEM, EACCES),
 	CALL(connect, EAGAIN, ECONNREFUSED, EACCES),
 	CALL(setsockopt, ENOMEM),
-	CALL(poll, EINTR, ENOMEM),
-	CALL(ppoll, EINTR, ENOMEM),
+	LOOK(poll, EINTR, ENOMEM),
+	LOOK(ppoll, EINTR, ENOMEM),
 	CALL(sendto, EPIPE, ECONNRESET, ENOMEM),
 	CALL(recvfrom, ECONNRESET, EIO, ENOMEM),
 	CALL(sendmsg, EPIPE, ENOMEM),
@@ -194,6 +197,72 @@ static enum sweep_answer try_point(
 	return SWEEP_TRIED;
 }
 
+/* ------------------------------------------------------------------- points that are the same */
+
+/*
+ * A pass asks for thousands of things, and for most of them again and again: for the same path by the
+ * same call, or of the same descriptor. Where time is short the first of each is tried, of those calls
+ * that change nothing.
+ */
+struct survey {
+	char **seen; /* what each call was; NULL: the same as one before */
+	size_t calls;
+};
+
+static struct survey surveys[ARRAY_SIZE(all_series)];
+
+/* Numbers of processes and descriptors, and of what was made for the moment. */
+static void forget_numbers(char *text)
+{
+	char *to = text;
+
+	for (const char *at = text; *at; at++)
+		if (*at < '0' || *at > '9')
+			*to++ = *at;
+	*to = 0;
+}
+
+static int on_surveyed_call(void *context, const struct tracer_call *call)
+{
+	struct survey *survey = context;
+	struct text what CLEANUP(text_done) = { 0 };
+	bool known = false;
+
+	tracer_describe(&what, call);
+	forget_numbers(what.data);
+	for (size_t i = 0; i < survey->calls && !known; i++)
+		known = survey->seen[i] && text_equal(survey->seen[i], what.data);
+	survey->seen = mem_grow(survey->seen, survey->calls + 1, sizeof(*survey->seen));
+	survey->seen[survey->calls++] = known ? NULL : mem_dup(what.data);
+	return TRACER_GO_ON;
+}
+
+/* When there is time for it, or one point was asked for. */
+static bool everything(void)
+{
+	return getenv("SBX_LONG") || getenv("SBX_POINT");
+}
+
+static bool is_the_same_as_before(struct sweep_world *world, size_t series, size_t number)
+{
+	struct survey *survey = &surveys[series];
+	const struct trace trace = {
+		.calls = &all_series[series].call,
+		.call_count = 1,
+		.on_call = on_surveyed_call,
+		.context = survey,
+		.limit_s = LIMIT_S,
+	};
+
+	if (!survey->calls) {
+		sweep_world_reset(world);
+		(void)sweep_world_trace(world, "--json", &trace);
+	}
+	return number <= survey->calls && !survey->seen[number - 1];
+}
+
+/* ---------------------------------------------------------------------------------- all of them */
+
 static size_t seed;
 
 static size_t count_errors(const struct series *series)
@@ -216,6 +285,8 @@ static enum sweep_answer point(struct sweep_world *world, size_t series, size_t 
 	enum sweep_answer answer = SWEEP_PASSED;
 
 	assert(count > 0);
+	if (chosen->looks && !everything() && is_the_same_as_before(world, series, number))
+		return SWEEP_SAME;
 	for (size_t i = 0; i < tries; i++)
 		answer = try_point(
 			world, chosen, number, chosen->errors[(number + seed + i) % count]);

@@ -76,6 +76,20 @@ static void end_series(size_t series)
 		;
 }
 
+static void note(size_t series, enum sweep_answer answer)
+{
+	switch (answer) {
+	case SWEEP_TRIED:
+		atomic_fetch_add(&shared->points[series], 1);
+		return;
+	case SWEEP_SAME:
+		return;
+	case SWEEP_PASSED:
+		end_series(series);
+		return;
+	}
+}
+
 static void work(const struct sweep *sweep, const char *base, const char *name)
 {
 	struct sweep_world world = { .program = sweep->program };
@@ -87,10 +101,8 @@ static void work(const struct sweep *sweep, const char *base, const char *name)
 			end_series(series);
 		else if (!is_asked(series, number))
 			continue;
-		else if (sweep->point(&world, series, number) == SWEEP_PASSED)
-			end_series(series);
 		else
-			atomic_fetch_add(&shared->points[series], 1);
+			note(series, sweep->point(&world, series, number));
 	}
 	sweep_world_drop(&world);
 }
@@ -170,14 +182,18 @@ static void heed_signals(void)
 		assert_int_equal(sigaction(signals[i], &action, NULL), 0);
 }
 
-/* All that a worker has made dies with it, its mounts and processes too; but not its cgroup. */
+/*
+ * All that a worker has made dies with it, its mounts and processes too; but not its cgroup. The signal
+ * may have come while another was waited for.
+ */
 static int worker_wait(pid_t pid)
 {
 	int status;
 
-	while (waitpid(pid, &status, 0) != pid)
+	do {
 		if (is_to_stop)
 			(void)kill(pid, SIGKILL);
+	} while (waitpid(pid, &status, 0) != pid);
 	return status;
 }
 

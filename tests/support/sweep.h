@@ -9,6 +9,7 @@
 
 enum sweep_answer {
 	SWEEP_TRIED,
+	SWEEP_SAME,  /* as an earlier one, and not tried */
 	SWEEP_PASSED /* there is no such point: the series ends */
 };
 

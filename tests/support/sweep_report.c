@@ -65,8 +65,8 @@ static void digest_run(struct text *text, const json_t *run)
 	text_addf(text, "; %s %s %s", text_of(run, "run"), text_of(run, "verdict"),
 		text_of(run, "reason"));
 	if (*text_of(run, "result") || *text_of(run, "error"))
-		text_addf(
-			text, " %s %s", known(text_of(run, "result")), known(text_of(run, "error")));
+		text_addf(text, " %s %s", known(text_of(run, "result")),
+			known(text_of(run, "error")));
 }
 
 static void digest(struct text *text, const char *output)
