@@ -220,6 +220,15 @@ static void age_locks(const struct sweep_world *world)
 	}
 }
 
+/* Its exit code, its complaints and its report: for the caller to free. */
+static char *all_said(const struct sweep_world *world, int code)
+{
+	char *said CLEANUP(mem_done) = sweep_world_complaints(world);
+	char *report CLEANUP(mem_done) = sweep_world_output(world);
+
+	return mem_printf("%d: %s %s", code, said, report);
+}
+
 /* The call, and when it was not a pass one behind it: 0, or the exit code that is not. */
 static int call_and_pass(struct sweep_world *world, const struct series *series, const char *words)
 {
@@ -235,15 +244,17 @@ static const char *undisturbed(struct sweep_world *world, const struct series *s
 	char **end = &ends[series - all_series];
 	const char *known = *end;
 	char *words CLEANUP(mem_done) = words_of(world, series);
-	char *description CLEANUP(mem_done) = NULL;
+	char *said CLEANUP(mem_done) = NULL;
+	int code;
 
 	if (known)
 		return known;
 	sweep_world_reset(world);
-	if (call_and_pass(world, series, words) != 0)
-		sweep_complain("%s: undisturbed: %s", words, sweep_world_complaints(world));
-	description = sweep_world_describe(world);
-	return *end = TAKE_PTR(description);
+	code = call_and_pass(world, series, words);
+	said = all_said(world, code);
+	if (code != 0)
+		sweep_complain("%s: undisturbed: %s", words, said);
+	return *end = sweep_world_describe(world);
 }
 
 static void expect_end(const struct victim *victim, const char *description)
@@ -258,7 +269,7 @@ static void expect_repeated(const struct victim *victim)
 {
 	int code = call_and_pass(victim->world, victim->series, victim->words);
 	char *now CLEANUP(mem_done) = sweep_world_describe(victim->world);
-	char *said CLEANUP(mem_done) = sweep_world_complaints(victim->world);
+	char *said CLEANUP(mem_done) = all_said(victim->world, code);
 
 	if (code != 0)
 		complain(victim, "the next one does not end with 0", said);

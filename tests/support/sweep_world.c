@@ -132,7 +132,7 @@ static void add_container(struct sweep_world *world)
 		&world->engine, &(struct fake_thing){ .kind = KIND_CONTAINER,
 					.run = "all",
 					.running = true,
-					.created_s = time(NULL) - 2 * HOUR_S - HOUR_S / 2 });
+					.created_s = world->made_s - 2 * HOUR_S - HOUR_S / 2 });
 }
 
 static char *register_words(
@@ -167,7 +167,7 @@ static void register_all(struct sweep_world *world)
 		register_words(world, "overdue", "--created -3h --ttl 1h",
 			world->processes[PROCESS_OVERDUE]),
 		register_words(world, "pinned", "--created -3h --ttl 1h", 0),
-		register_words(world, "live", "--ttl 2h", world->processes[PROCESS_LIVE]),
+		register_words(world, "live", "--ttl 30d", world->processes[PROCESS_LIVE]),
 		mem_dup("finish all --ok --at -2h"),
 		mem_dup("finish unsaved --ok --at -2h"),
 		mem_dup("finish pinned --ok --at -2h"),
@@ -309,6 +309,7 @@ static void warm_up(struct sweep_world *world)
 
 void sweep_world_make(struct sweep_world *world, const char *base, const char *group)
 {
+	world->made_s = time(NULL);
 	world->base = mem_dup(base);
 	world->top = mem_printf("%s/world", base);
 	world->root = mem_printf("%s/ws", world->top);

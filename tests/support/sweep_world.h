@@ -24,6 +24,7 @@ struct sweep_world {
 	char group[32]; /* name of its cgroup, group.h */
 	struct fake_engine engine;
 	const char *container;
+	int64_t made_s; /* what is registered keeps the times of then, however long a sweep takes */
 	pid_t processes[PROCESS_COUNT];
 	char *protected_before; /* sweep_world_protected() as it was made */
 };
