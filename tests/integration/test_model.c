@@ -14,6 +14,7 @@
 
 #include "child.h"
 #include "group.h"
+#include "inplace.h"
 #include "model_rules.h"
 #include "model_shrink.h"
 #include "options.h"
@@ -25,6 +26,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <git2.h>
+#include <nss.h>
 #include <poll.h>
 #include <pwd.h>
 #include <sched.h>
@@ -852,6 +854,8 @@ static void warm_up(void)
 {
 	(void)git_libgit2_init();
 	(void)curl_global_init(CURL_GLOBAL_DEFAULT);
+	(void)__nss_configure_lookup("passwd", "files");
+	(void)__nss_configure_lookup("group", "files");
 	(void)getpwuid(0);
 }
 
