@@ -160,26 +160,35 @@ static void tell_loudly(const struct play *play, const char *words, int code)
 	print_message("#   %s -> %d\n%s", words, code, text);
 }
 
+/* What it answers, whatever that is. */
+static int answer(struct play *play, const char *words)
+{
+	char *own CLEANUP(mem_done) = mem_dup(words);
+	pid_t pid;
+	int code;
+
+	(void)fflush(stdout);
+	pid = fork();
+	assert_true(pid >= 0);
+	if (pid == 0)
+		verb_child(play, own);
+	code = ended(play, pid, words);
+	if (play->loud)
+		tell_loudly(play, words, code);
+	return code;
+}
+
 static PRINTF_LIKE(2, 3) int verb(struct play *play, const char *format, ...)
 {
-	char words[512], shown[512];
+	char words[512];
 	va_list args;
-	pid_t pid;
 	int code;
 
 	va_start(args, format);
 	(void)vsnprintf(words, sizeof(words), format, args);
 	va_end(args);
-	(void)snprintf(shown, sizeof(shown), "%s", words);
-	(void)fflush(stdout);
-	pid = fork();
-	assert_true(pid >= 0);
-	if (pid == 0)
-		verb_child(play, words);
-	code = ended(play, pid, shown);
-	check_code(play, code, shown);
-	if (play->loud)
-		tell_loudly(play, shown, code);
+	code = answer(play, words);
+	check_code(play, code, words);
 	return code;
 }
 
@@ -213,11 +222,18 @@ static int do_register(struct play *play, const struct op *op, const struct sigh
 	char *group CLEANUP(mem_done) = mem_printf("--cgroup %s/r%u", groups_root(), op->run);
 	char *owner CLEANUP(mem_done) = mem_printf("--pid %d", play->world->owner[op->run]);
 	char *ttl CLEANUP(mem_done) = mem_printf("--ttl %llds", (long long)op->value);
+	char *words CLEANUP(mem_done) = mem_printf("register r%u %s %s %s %s", op->run,
+		run->row.there ? "" : ttl, sight->scratch ? path : "", sight->group ? group : "",
+		sight->owner ? owner : "");
+	int code;
 
 	if (!sight->tree && !sight->scratch && !run->row.there)
 		return 1; /* there is nothing to register yet */
-	return verb(play, "register r%u %s %s %s %s", op->run, run->row.there ? "" : ttl,
-		sight->scratch ? path : "", sight->group ? group : "", sight->owner ? owner : "");
+	code = answer(play, words);
+	/* A worktree whose repository does not know it cannot be told from a forged one. */
+	if (code != EXIT_USAGE || !sight->gitfile || sight->record)
+		check_code(play, code, words);
+	return code;
 }
 
 static int do_pin(struct play *play, const struct op *op)
