@@ -3,7 +3,8 @@
  * program's verbs run in children on a clock that the test moves, and a model that is written from the
  * description alone (support/model_rules.h) says after each pass what may be gone and what must be.
  *
- *	test_model			the histories that were kept; in make check-long random ones, too
+ *	test_model			the histories that were kept, and WORLDS random ones, always the same;
+ *					in make check-long other ones for half an hour
  *	test_model SECONDS [SEED]	worlds from that seed on, for so long
  *	test_model FILE...		these histories
  *
@@ -32,11 +33,12 @@
 #include <sched.h>
 #include <sys/mount.h>
 #include <sys/prctl.h>
-#include <sys/random.h>
 #include <sys/wait.h>
 
 enum {
 	SECONDS_LONG = 1800,
+	WORLDS = 60,
+	SEED = 4,
 	WORKERS = 2,
 	WORDS_MAX = 32,
 	CODE_SANITIZER = 99,
@@ -820,6 +822,7 @@ static void show(struct play *play, const struct ops *ops)
 static struct {
 	uint64_t seed;
 	int64_t seconds;
+	unsigned limit; /* so many worlds, however long they take; 0: seconds decide */
 	unsigned worlds[WORKERS], gone[WORKERS];
 } * task;
 
@@ -831,25 +834,39 @@ static int64_t real_s(void)
 static struct ops *kept;
 static unsigned kept_count;
 
+/* The worlds that a worker has to do are done, or the time is over. */
+static bool is_enough(unsigned done, int64_t end_s)
+{
+	return task->limit ? done >= task->limit / WORKERS : real_s() >= end_s;
+}
+
+/* Goes on when one fails, since the next may say more; the first is made shorter in the end. */
 static int work(struct play *play, unsigned number)
 {
 	int64_t end_s = real_s() + task->seconds;
+	struct ops failed = { 0 };
 
-	while (real_s() < end_s) {
-		uint64_t seed = task->seed + number + (uint64_t)task->worlds[number] * WORKERS;
+	for (unsigned done = 0; !is_enough(done, end_s); done++) {
+		uint64_t seed = task->seed + number + (uint64_t)done * WORKERS;
 		struct ops ops;
 
 		ops_random(&ops, seed);
-		if (!play_ops(play, &ops)) {
-			(void)printf("# world %llu failed\n", (unsigned long long)seed);
-			show(play, &ops);
-			return 1;
-		}
 		task->worlds[number]++;
-		for (unsigned run = 0; run < OP_RUNS; run++)
-			task->gone[number] += play->model.runs[run].gone;
+		if (play_ops(play, &ops)) {
+			for (unsigned run = 0; run < OP_RUNS; run++)
+				task->gone[number] += play->model.runs[run].gone;
+			continue;
+		}
+		(void)printf("# world %llu failed: %s\n", (unsigned long long)seed, play->fault);
+		(void)fflush(stdout);
+		if (failed.count == 0)
+			failed = ops;
 	}
-	return 0;
+	if (failed.count == 0)
+		return 0;
+	(void)play_ops(play, &failed);
+	show(play, &failed);
+	return 1;
 }
 
 static int replay(struct play *play, unsigned number)
@@ -1001,7 +1018,36 @@ static void keep_all(void)
 		free(entries);
 }
 
-int main(int argc, char **argv)
+/* What is to be done without a word about it: the same each time, or in make check-long much. */
+static int task_begin(void)
+{
+	task = mmap(NULL, sizeof(*task), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	if (task == MAP_FAILED)
+		return -1;
+	task->seed = getenv("SBX_LONG") ? (uint64_t)time(NULL) : SEED;
+	task->seconds = SECONDS_LONG;
+	task->limit = getenv("SBX_LONG") ? 0 : WORLDS;
+	return 0;
+}
+
+static void task_told(int argc, char **argv)
+{
+	task->limit = 0;
+	task->seconds = strtoll(argv[1], NULL, 10);
+	task->seed = argc > 2 ? strtoull(argv[2], NULL, 10) : (uint64_t)time(NULL);
+}
+
+static int run_kept(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(
+			what_was_found_before_is_right, in_memory, not_in_memory),
+	};
+
+	return cmocka_run_group_tests_name("model", tests, workdir_own_mounts, NULL);
+}
+
+static int run_all(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(
@@ -1009,30 +1055,25 @@ int main(int argc, char **argv)
 		cmocka_unit_test_setup_teardown(
 			random_worlds_go_as_the_model_says, in_memory, not_in_memory),
 	};
+
+	(void)printf("# seed %llu\n", (unsigned long long)task->seed);
+	return cmocka_run_group_tests_name("model", tests, workdir_own_mounts, NULL);
+}
+
+int main(int argc, char **argv)
+{
 	bool files = argc > 1 && strspn(argv[1], "0123456789") != strlen(argv[1]);
-	bool kept_only = files || (argc == 1 && !getenv("SBX_LONG"));
 	int failed;
 
-	task = mmap(NULL, sizeof(*task), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-	if (task == MAP_FAILED || getrandom(&task->seed, sizeof(task->seed), 0) < 0)
+	if (task_begin() != 0)
 		return 1;
-	task->seed >>= 32;
-	task->seconds = SECONDS_LONG;
 	if (argc > 1 && !files)
-		task->seconds = strtoll(argv[1], NULL, 10);
-	if (argc > 2 && !files)
-		task->seed = strtoull(argv[2], NULL, 10);
+		task_told(argc, argv);
 	for (int i = 1; files && i < argc; i++)
 		keep_history(argv[i]);
 	if (!files)
 		keep_all();
-	if (!kept_only)
-		(void)printf("# %lld seconds, seed %llu\n", (long long)task->seconds,
-			(unsigned long long)task->seed);
-	failed = kept_only ? cmocka_run_group_tests_name("model",
-				     (const struct CMUnitTest[]){ tests[0] }, workdir_own_mounts,
-				     NULL)
-			   : cmocka_run_group_tests_name("model", tests, workdir_own_mounts, NULL);
+	failed = files ? run_kept() : run_all();
 	free(kept);
 	return failed;
 }
