@@ -672,9 +672,11 @@ static void note_stop(struct model *model, struct model_run *run)
 static bool went_unseen(
 	const struct model_run *run, const struct told_run *told, const struct sight *after)
 {
+	bool was = model_is_known(run) || (run->seen_least_s && !after->tree && !after->record);
+
 	if (!told)
-		return model_is_known(run) || (run->seen_least_s && !after->tree && !after->record);
-	return model_is_known(run) && text_equal(told->state, "unregistered") &&
+		return was;
+	return was && text_equal(told->state, "unregistered") &&
 	       text_equal(told->reason, "foreign");
 }
 
