@@ -607,15 +607,17 @@ static void do_killed(struct play *play, const struct op *op)
 
 static struct op what_comes_between(const struct op *op)
 {
-	struct op between = { .run = op->run };
+	static const enum op_kind kinds[OP_COUNT] = {
+		[OP_PASS_PIN] = OP_PIN,
+		[OP_PASS_KEEP] = OP_PASS_KEEP,
+		[OP_PASS_RENEW] = OP_RENEW,
+		[OP_PASS_FINISH] = OP_FINISH_OK,
+		[OP_PASS_GUEST] = OP_GUEST,
+		[OP_PASS_LOCK] = OP_LOCK,
+		[OP_PASS_RECREATE] = OP_PASS_RECREATE,
+	};
 
-	if (op->kind == OP_PASS_PIN)
-		between.kind = OP_PIN;
-	else if (op->kind == OP_PASS_KEEP)
-		between.kind = OP_PASS_KEEP;
-	else
-		between.kind = op->kind == OP_PASS_RENEW ? OP_RENEW : OP_FINISH_OK;
-	return between;
+	return (struct op){ .kind = kinds[op->kind], .run = op->run };
 }
 
 static bool same_things(const struct sight *a, const struct sight *b)
@@ -625,45 +627,107 @@ static bool same_things(const struct sight *a, const struct sight *b)
 	       a->branch == b->branch && a->group == b->group;
 }
 
-/* P2: what it answers means that nothing of the run had gone, and nothing does. */
-static void check_between(struct play *play, const struct pass *pass, const struct op *between,
-	const struct sight *then)
+/* What holds for the rest of the pass, since it did not see this when it decided. */
+enum promise {
+	PROMISE_NOTHING,
+	PROMISE_TREE, /* what stands there is not the run's, and stays */
+	PROMISE_WHOLE /* nothing of the run goes */
+};
+
+static void check_between(
+	struct play *play, const struct pass *pass, const struct op *between, enum promise promise)
 {
-	if (!same_things(then, &pass->after[between->run]))
-		fault(play, "r%u: %s meanwhile was answered with 0, and something went after that",
-			between->run, between->kind == OP_PIN ? "pin" : "a verb");
+	const struct sight *then = &pass->before[between->run], *after = &pass->after[between->run];
+
+	if (promise == PROMISE_WHOLE && !same_things(then, after))
+		fault(play, "r%u: after %s meanwhile something went", between->run,
+			op_name(between->kind));
+	if (promise == PROMISE_TREE &&
+		(then->tree != after->tree || then->tree_sum != after->tree_sum))
+		fault(play, "r%u: the directory that was made meanwhile is not as it was",
+			between->run);
 }
 
-/* The pass halts; what the verb answers, and whether that promises that nothing goes. */
-static bool do_between(struct play *play, struct pass *pass, const struct op *between)
+/* P2: a verb that was answered with 0 means that nothing of the run had gone, and nothing does. */
+static enum promise verb_promises(
+	struct play *play, const struct op *between, bool first, const struct sight *then)
+{
+	if (between->kind == OP_PIN)
+		return !said(play, "out", "no such run is known") && then->tree ? PROMISE_WHOLE
+										: PROMISE_NOTHING;
+	return first ? PROMISE_WHOLE : PROMISE_NOTHING;
+}
+
+/*
+ * By hand: a pass that has not claimed the run yet looks at it once more before it does anything to it
+ * (MUST 1 of apply.h). And whatever was made where a registered tree was is not that tree.
+ */
+static enum promise hand_promises(struct play *play, const struct op *between, bool claimed,
+	const struct sight *then, const struct sight *after)
+{
+	const struct model_run *run = &play->model.runs[between->run];
+	bool own = run->row.there && run->tree && run->begun == NO;
+	bool same = own && !claimed && then->tree == run->tree;
+
+	switch ((int)between->kind) {
+	case OP_PASS_RECREATE:
+		return own ? PROMISE_TREE : PROMISE_NOTHING;
+	case OP_GUEST:
+		return same && !then->guest && after->guest ? PROMISE_WHOLE : PROMISE_NOTHING;
+	case OP_LOCK:
+		return same && run->linked && run->record && then->gitfile && after->locked
+			       ? PROMISE_WHOLE
+			       : PROMISE_NOTHING;
+	default:
+		return PROMISE_NOTHING;
+	}
+}
+
+/* Whether the pass that halts has claimed it, as anybody may ask. */
+static bool is_claimed(struct play *play, unsigned run)
+{
+	const struct told_run *told;
+
+	(void)verb(play, "list --json");
+	read_told(play, &play->told);
+	told = told_find(&play->told, name_of(run));
+	return told && text_equal(told->state, "claimed");
+}
+
+/* The pass halts; what comes then, and what that promises. */
+static enum promise do_between(struct play *play, struct pass *pass, const struct op *between)
 {
 	struct model_run *run = &play->model.runs[between->run];
 	bool first = run->row.there && !run->row.finished_s;
 	enum maybe begun = run->begun;
 	struct sight then = model_world_look(play->world, between->run), after;
-	bool whole = same_things(&then, &pass->before[between->run]), promised = false;
+	bool whole = same_things(&then, &pass->before[between->run]);
+	bool claimed = false;
+	enum promise promise = PROMISE_NOTHING;
 	int code;
 
 	look_after(play, pass);
 	check_kept(play, pass, between->run);
+	if (between->kind == OP_GUEST || between->kind == OP_LOCK)
+		claimed = is_claimed(play, between->run);
 	if (!pass->expected[between->run].stays_whole)
 		run->begun = MAYBE;
 	code = do_verb(play, between, &then);
-	if (code == 0 && between->kind == OP_PIN)
-		promised = !said(play, "out", "no such run is known") && then.tree;
-	else if (code == 0)
-		promised = first;
+	after = model_world_look(play->world, between->run);
+	if (code == 0)
+		promise = verb_promises(play, between, first, &then);
 	if (code != 1)
 		run->begun = begun;
-	if (promised && !whole && begun == NO)
+	if (code < 0)
+		promise = hand_promises(play, between, claimed, &then, &after);
+	if (promise == PROMISE_WHOLE && !whole && begun == NO)
 		fault(play, "r%u: a verb was answered with 0 when something was gone already",
 			between->run);
-	after = model_world_look(play->world, between->run);
 	model_run_told(&play->model, between, code, &then, &after);
 	pass->before[between->run] = after;
 	if (play->loud)
-		print_message("#   halted; then %d%s\n", code, promised ? ", a promise" : "");
-	return promised;
+		print_message("#   halted; then %d, promise %d\n", code, (int)promise);
+	return promise;
 }
 
 static void do_disturbed(struct play *play, const struct op *op)
@@ -671,14 +735,15 @@ static void do_disturbed(struct play *play, const struct op *op)
 	struct op between = what_comes_between(op);
 	struct pass pass;
 	struct halted halted;
-	bool promised = false, reached;
+	enum promise promise = PROMISE_NOTHING;
+	bool reached;
 	int code;
 
 	pass_prepare(play, op, &pass);
 	halted = start_pass(play, &pass, (unsigned)op->value, SIMGATE_HALTS);
 	reached = is_reached(&halted);
 	if (reached)
-		promised = do_between(play, &pass, &between);
+		promise = do_between(play, &pass, &between);
 	code = end_pass(play, &halted, reached);
 	check_code(play, code, "a pass that halts");
 	/* The verb wrote what the pass writes to while it halted: what it says is lost. */
@@ -687,8 +752,7 @@ static void do_disturbed(struct play *play, const struct op *op)
 		check_kept(play, &pass, run);
 		check_salvaged(play, &pass, run);
 	}
-	if (promised)
-		check_between(play, &pass, &between, &pass.before[op->run]);
+	check_between(play, &pass, &between, promise);
 	look_at_rest(play, &pass);
 }
 

@@ -78,6 +78,9 @@ static const struct {
 	[OP_PASS_KEEP] = { "pass_keep", true, 2, 1, { -30 } },
 	[OP_PASS_RENEW] = { "pass_renew", true, 2, 1, { -30 } },
 	[OP_PASS_FINISH] = { "pass_finish", true, 2, 1, { -30 } },
+	[OP_PASS_GUEST] = { "pass_guest", true, 3, 1, { -30 } },
+	[OP_PASS_LOCK] = { "pass_lock", true, 2, 1, { -30 } },
+	[OP_PASS_RECREATE] = { "pass_recreate", true, 3, 1, { -30 } },
 };
 
 /* xorshift64*, Vigna 2016: any will do that a seed repeats. */
@@ -153,6 +156,11 @@ void ops_random(struct ops *ret_ops, uint64_t seed)
 		else
 			add(ret_ops, &random, kind, choose(&random, OP_RUNS));
 	}
+}
+
+const char *op_name(enum op_kind kind)
+{
+	return kinds[kind].name;
 }
 
 void op_print(const struct op *op, FILE *file)

@@ -74,6 +74,10 @@ enum op_kind {
 	OP_PASS_KEEP,
 	OP_PASS_RENEW,
 	OP_PASS_FINISH,
+	/* by hand: */
+	OP_PASS_GUEST,
+	OP_PASS_LOCK,
+	OP_PASS_RECREATE, /* whatever stood there or was already gone */
 	OP_COUNT
 };
 
@@ -92,6 +96,9 @@ struct ops {
 
 /* The history that belongs to this number. */
 void ops_random(struct ops *ret_ops, uint64_t seed);
+
+/* "register" */
+const char *op_name(enum op_kind kind);
 
 /* "register r1 7200\n" */
 void op_print(const struct op *op, FILE *file);

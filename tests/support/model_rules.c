@@ -269,6 +269,7 @@ static void done_by_hand(struct model *model, struct model_run *run, const struc
 	case OP_TREE:
 	case OP_PLAIN:
 	case OP_RECREATE:
+	case OP_PASS_RECREATE:
 		if (before->tree != after->tree)
 			run->linked = op->kind == OP_TREE;
 		break;

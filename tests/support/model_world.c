@@ -410,6 +410,9 @@ static void make_one(struct model_world *world, const struct op *op)
 	} else if (op->kind == OP_GROUP) {
 		if (!group_exists(at("r%u", op->run)))
 			group_make(at("r%u", op->run));
+	} else if (op->kind == OP_PASS_RECREATE) {
+		drop(world, tree);
+		make_directory(world, tree);
 	} else if (!has(world, tree)) {
 		if (op->kind == OP_TREE)
 			make_linked(world, op->run);
@@ -451,7 +454,8 @@ void model_world_apply(struct model_world *world, const struct op *op, int64_t n
 	else if (op->kind >= OP_MARK_FOREIGN && op->kind <= OP_MARK_RUBBISH)
 		change_marker(world, op);
 	else if (op->kind == OP_TREE || op->kind == OP_PLAIN || op->kind == OP_SCRATCH ||
-		 op->kind == OP_GROUP || op->kind == OP_RECREATE || op->kind == OP_RECREATE_SCRATCH)
+		 op->kind == OP_GROUP || op->kind == OP_RECREATE ||
+		 op->kind == OP_RECREATE_SCRATCH || op->kind == OP_PASS_RECREATE)
 		make_one(world, op);
 	else if (op->kind == OP_OWNER || op->kind == OP_GUEST)
 		start_process(world, op);
