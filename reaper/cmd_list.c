@@ -17,6 +17,7 @@ static int list_plan(const struct options *options, const struct session *sessio
 {
 	const struct inventory_request request = {
 		.early = options->early ? &options->runs : NULL,
+		.chosen = &options->runs,
 		.now_s = options->now_s,
 		.size = options->size ? SIZE_MEASURE : SIZE_SKIP,
 	};
@@ -58,6 +59,8 @@ enum exit_code cmd_list(const struct options *options)
 	int r;
 
 	r = session_open(&session, options->config, STORE_READ, &error);
+	if (options->time_budget_ms >= 0)
+		session.settings.limits.time_budget_ms = options->time_budget_ms;
 	if (r >= 0)
 		r = list_plan(options, &session, &inventory, &plan, &error);
 	if (r < 0)

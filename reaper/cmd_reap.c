@@ -86,6 +86,7 @@ static int make_plan(struct reaping *reaping, struct error *error)
 	const struct options *options = reaping->options;
 	const struct inventory_request request = {
 		.early = options->early ? &options->runs : NULL,
+		.chosen = &options->runs,
 		.size = options->size ? SIZE_MEASURE : SIZE_SKIP,
 	};
 	const struct plan_wish wish = {
@@ -186,9 +187,7 @@ static struct pass_time time_of(const struct reaping *reaping)
 {
 	return (struct pass_time){
 		.start_ms = reaping->start_ms,
-		.budget_ms = reaping->options->time_budget_ms >= 0
-				     ? reaping->options->time_budget_ms
-				     : reaping->session.settings.limits.time_budget_ms,
+		.budget_ms = reaping->session.settings.limits.time_budget_ms,
 	};
 }
 
@@ -260,6 +259,8 @@ enum exit_code cmd_reap(const struct options *options)
 	r = session_open(&reaping.session, options->config, STORE_WRITE, &error);
 	if (r < 0)
 		return complain(&error, r);
+	if (options->time_budget_ms >= 0)
+		reaping.session.settings.limits.time_budget_ms = options->time_budget_ms;
 	r = take_lock(&reaping, &error);
 	if (r == -EBUSY)
 		return EXIT_LOCKED;

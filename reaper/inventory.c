@@ -6,6 +6,7 @@
 #include "facts.h"
 #include "os/processes.h"
 #include "policy.h"
+#include "policy_limit.h"
 #include "sharing.h"
 #include "state/failures.h"
 #include "state/passes.h"
@@ -145,45 +146,72 @@ static bool has_tree(const struct run *run)
 	return false;
 }
 
-/* What is not asked stays unknown: the run is kept, and the report says why. */
-static void ask_in_time(struct inventory *inventory, const struct world *world, struct run *run,
-	int64_t deadline_ms)
+static struct question question_of(
+	const struct inventory *inventory, const struct world *world, const struct run *run)
 {
-	if (deadline_left_ms(deadline_ms) > 0)
-		run->facts.work = inventory_ask_work(inventory, world, run, &run->work_note);
-	else
-		run->work_note = "it was not looked into: the time for looking was over";
-}
-
-static void decide(struct inventory *inventory, const struct world *world, struct run *run,
-	const struct inventory_request *request, int64_t deadline_ms)
-{
-	const struct question question = {
+	return (struct question){
 		.facts = &run->facts,
 		.host = &inventory->host,
 		.settings = &world->settings->policy,
 		.now_s = inventory->now_s,
 	};
+}
+
+/* Whether rule 9 lets a pass take it up; else it does not matter what it holds. */
+static bool may_be_taken_up(const struct inventory *inventory, const struct run *run,
+	const struct inventory_request *request)
+{
+	const struct facts *facts = &run->facts;
+	int64_t retry_s =
+		policy_retry_s(facts->failed_count, facts->failed_last_s, inventory->now_s);
+
+	if (request->chosen && request->chosen->count && !text_list_has(request->chosen, run->id))
+		return false;
+	return !inventory->hold && (facts->requested || retry_s <= inventory->now_s);
+}
+
+static void ask_in_time(struct inventory *inventory, const struct world *world, struct run *run,
+	const struct inventory_request *request, int64_t deadline_ms)
+{
+	bool taken_up = may_be_taken_up(inventory, run, request);
+
+	if (taken_up && deadline_left_ms(deadline_ms) > 0)
+		run->facts.work = inventory_ask_work(inventory, world, run, &run->work_note);
+	else
+		run->facts.work_unasked = true;
+	if (taken_up && run->facts.work_unasked)
+		run->work_note = "it is looked into when its turn comes: there was no time before";
+}
+
+static void decide(struct inventory *inventory, const struct world *world, struct run *run,
+	const struct inventory_request *request, int64_t deadline_ms)
+{
+	const struct question question = question_of(inventory, world, run);
 
 	facts_derive(inventory, run, world->settings);
 	run->facts.requested = request->early && text_list_has(request->early, run->id);
 	run->facts.work = has_tree(run) ? WORK_UNKNOWN : WORK_NONE;
 	if (text_equal(request->explain, run->id))
 		run->facts.work = inventory_ask_work(inventory, world, run, &run->work_note);
-	else if (request->work == WORK_WHERE_IT_DECIDES && policy_needs_work(&question))
-		ask_in_time(inventory, world, run, deadline_ms);
+	else if (run->facts.work == WORK_UNKNOWN && request->work == WORK_WHERE_IT_DECIDES &&
+		 policy_needs_work(&question))
+		ask_in_time(inventory, world, run, request, deadline_ms);
+	run->decision = policy_decide(&question);
+}
+
+void inventory_ask_in_turn(struct inventory *inventory, const struct world *world, struct run *run)
+{
+	const struct question question = question_of(inventory, world, run);
+
+	run->facts.work_unasked = false;
+	run->facts.work = inventory_ask_work(inventory, world, run, &run->work_note);
 	run->decision = policy_decide(&question);
 }
 
 /* What rules 1 to 8 say of a run that rule 10 would choose. */
 static void decide_pressed(struct inventory *inventory, const struct world *world, struct run *run)
 {
-	const struct question question = {
-		.facts = &run->facts,
-		.host = &inventory->host,
-		.settings = &world->settings->policy,
-		.now_s = inventory->now_s,
-	};
+	const struct question question = question_of(inventory, world, run);
 
 	run->facts.pressed = true;
 	if (run->facts.work == WORK_UNKNOWN && policy_needs_work(&question))
@@ -246,8 +274,9 @@ static int read_notes(struct inventory *inventory, const struct world *world, st
 }
 
 /*
- * Trees are asked one after the other, a slow one for long. Together they get a quarter of a pass's
- * time, and each time another one is the first, so that the same ones cannot keep the rest from it.
+ * Trees are asked one after the other, a slow one for long (the backend's own limit, at most another
+ * quarter). Together they get a quarter of a pass's time, and each time another one is the first, so
+ * that the same ones cannot keep the rest from it.
  */
 static void decide_each(struct inventory *inventory, const struct world *world,
 	const struct inventory_request *request)

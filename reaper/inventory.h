@@ -14,7 +14,9 @@ struct inventory_request {
 	const char *only; /* one run; NULL: all */
 	const struct text_list
 		*early; /* runs that a person asked for with --run … --early; NULL: none */
-	int64_t now_s;  /* the moment to decide for; 0: now */
+	const struct text_list
+		*chosen; /* the runs that --run chose: no other is looked into; NULL, empty: all */
+	int64_t now_s;   /* the moment to decide for; 0: now */
 	enum size_wish size;
 	enum work_wish work;
 	const char *
@@ -22,8 +24,10 @@ struct inventory_request {
 };
 
 /*
- * Gathers into an empty inventory, decides every run and sorts the runs by identifier. 0; -errno
- * when the database failed (then nothing may be decided). inventory_done is right in any case.
+ * Gathers into an empty inventory, decides every run and sorts the runs by identifier. Trees are
+ * looked into where that decides, unless rule 9 leaves their run alone anyway, and for a quarter of
+ * [limits] time_budget: the rest has facts.work_unasked. 0; -errno when the database failed (then
+ * nothing may be decided). inventory_done is right in any case.
  */
 int inventory_gather(struct inventory *inventory, const struct world *world,
 	const struct inventory_request *request, struct error *error);
@@ -31,6 +35,9 @@ int inventory_gather(struct inventory *inventory, const struct world *world,
 /* Asks again, for one run, what its trees hold that is saved nowhere else. */
 enum work inventory_ask_work(struct inventory *inventory, const struct world *world,
 	const struct run *run, const char **ret_note);
+
+/* For a run with facts.work_unasked whose turn has come: looks into its trees, and decides it anew. */
+void inventory_ask_in_turn(struct inventory *inventory, const struct world *world, struct run *run);
 
 /*
  * Asks again whether anybody works in the trees of a run who is not the run's own: 0 when nobody

@@ -210,6 +210,7 @@ struct facts {
 	bool live_is_own; /* something alive is the run's own, so that it can be stopped */
 	bool occupied;    /* a process that is not the run's works in the tree */
 	enum work work;
+	bool work_unasked; /* unknown only because nobody asked yet: whoever acts on it asks first */
 	int64_t salvage_failed_s; /* when it last failed; 0: it did not */
 	bool others_present;      /* something besides tree, branch and git record is left */
 	int64_t failed_count;     /* failures in a row */

@@ -24,9 +24,10 @@ struct pass_time {
 /*
  * Applies the plan until it is done, the deadline passes or a signal asks to stop; what is not
  * reached is deferred. When somebody holds all passes meanwhile, the rest is held. Each run has its
- * share of the time, those that had trouble before come after the others, and what is left of the
- * time goes, in more rounds, to those that need it. Puts failures on the books; that a run had too
- * little time is none. 0; -errno when the database failed, after which nothing more is begun.
+ * share of the time, those whose trees nobody has looked into come after the others, then those that
+ * had trouble before, and what is left of the time goes, in more rounds, to those that need it. Puts
+ * failures on the books; that a run had too little time is none. 0; -errno when the database failed,
+ * after which nothing more is begun.
  */
 int pass_apply(const struct session *session, const char *pass, const struct pass_time *time,
 	const struct plan *plan, struct inventory *inventory, struct error *error);

@@ -4,6 +4,7 @@
  */
 #include "base/clock.h"
 #include "base/text.h"
+#include "inventory.h"
 #include "os/signals.h"
 #include "pass.h"
 #include "pass_hold.h"
@@ -35,18 +36,23 @@ static void rounds_done(struct rounds *rounds)
 	free(rounds->runs);
 }
 
-static bool had_trouble(const struct run *run)
+/* Who may take long comes later: what nobody had the time to look into yet, and then those with trouble. */
+enum { CLEAR, UNASKED, TROUBLED, RANKS };
+
+static int rank_of(const struct run *run)
 {
-	return run->facts.failed_count || run->facts.unfinished;
+	if (run->facts.failed_count || run->facts.unfinished)
+		return TROUBLED;
+	return run->facts.work_unasked ? UNASKED : CLEAR;
 }
 
-/* In the order of work, but those with trouble last. */
+/* Each in the order of work. */
 static void rounds_fill(struct rounds *rounds, const struct plan *plan)
 {
 	rounds->runs = mem_grow(NULL, plan->count, sizeof(*rounds->runs));
-	for (int trouble = 0; trouble < 2; trouble++)
+	for (int rank = CLEAR; rank < RANKS; rank++)
 		for (size_t i = 0; i < plan->count; i++)
-			if (had_trouble(plan->due[i]) == (trouble != 0))
+			if (rank_of(plan->due[i]) == rank)
 				rounds->runs[rounds->count++] = plan->due[i];
 }
 
@@ -136,6 +142,17 @@ static int apply_in(struct rounds *rounds, struct run *run, int64_t time_ms, str
 	return 1;
 }
 
+/* Whether it is still due now that its trees were looked into, if nobody had before. */
+static bool ask_in_turn(struct rounds *rounds, struct run *run)
+{
+	if (!run->facts.work_unasked)
+		return true;
+	inventory_ask_in_turn(rounds->inventory, &rounds->session->world, run);
+	if (signals_stop_wanted() || deadline_left_ms(rounds->deadline_ms) == 0)
+		plan_defer(run); /* what was broken off tells nothing */
+	return run->decision.verdict != VERDICT_KEEP;
+}
+
 /* The same, for one that may have had turns before. */
 static int take_turn(struct rounds *rounds, struct run *run, size_t waiting, struct error *error)
 {
@@ -152,7 +169,7 @@ static int take_turn(struct rounds *rounds, struct run *run, size_t waiting, str
 		plan_hold(run);
 	else if (over)
 		plan_defer(run);
-	if (inventory->hold || over)
+	if (inventory->hold || over || !ask_in_turn(rounds, run))
 		return 0;
 	r = begun ? load_again(rounds, run, error) : 1;
 	if (r == 0)

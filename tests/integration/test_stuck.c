@@ -673,7 +673,7 @@ static void slow_trees_keep_no_other_from_being_looked_into_for_ever(void **stat
 		sim->fork_ms = 25 * 1000;
 		(void)pass(world, "--dry-run");
 		for (size_t i = 0; i < ARRAY_SIZE(runs); i++) {
-			bool known = !text_equal(told(world, runs[i], "reason"), "unknown");
+			bool known = !text_equal(told(world, runs[i], "work"), "unknown");
 
 			unasked += !known;
 			left -= known && !asked[i];
@@ -682,8 +682,8 @@ static void slow_trees_keep_no_other_from_being_looked_into_for_ever(void **stat
 	}
 	assert_int_equal(left, 0);
 	assert_true(unasked > 0);
-	assert_int_equal(ended(verb_start(world, "--dry-run")), EXIT_BLIND);
-	assert_non_null(strstr(said(world), "it was not looked into"));
+	assert_int_equal(ended(verb_start(world, "--dry-run")), EXIT_DONE);
+	assert_non_null(strstr(said(world), "it is looked into when its turn comes"));
 }
 
 /* ---- the lock ---- */
