@@ -98,9 +98,15 @@ static int make_plan(struct reaping *reaping, struct error *error)
 	};
 	int r = inventory_gather(&reaping->inventory, &reaping->session.world, &request, error);
 
-	if (r >= 0)
+	if (r < 0)
+		return r;
+	if (!signals_stop_wanted())
 		plan_make(&reaping->plan, &reaping->inventory, &wish);
-	return r;
+	if (signals_stop_wanted()) {
+		plan_done(&reaping->plan);
+		plan_stop(&reaping->inventory);
+	}
+	return 0;
 }
 
 static struct report report_of(const struct reaping *reaping, enum report_kind kind)
@@ -201,7 +207,8 @@ static int act(struct reaping *reaping, struct error *error)
 		r = pass_open(&reaping->session, reaping->pass, &reaping->inventory, error);
 	if (r < 0)
 		return r;
-	alert_of_brake(reaping, tripped_before_s);
+	if (!signals_stop_wanted())
+		alert_of_brake(reaping, tripped_before_s);
 	r = pass_apply(&reaping->session, reaping->pass, &time, &reaping->plan, &reaping->inventory,
 		error);
 	/* What is not selected is left alone. */
@@ -268,6 +275,8 @@ enum exit_code cmd_reap(const struct options *options)
 		(void)complain(&error, r);
 		return EXIT_STATE;
 	}
+	if (!will_ask(options))
+		signals_hold(); /* else nothing has been done yet that anybody would miss */
 	r = make_plan(&reaping, &error);
 	if (r < 0)
 		return complain(&error, r);

@@ -5,6 +5,7 @@
 #include "disk.h"
 #include "facts.h"
 #include "os/processes.h"
+#include "os/signals.h"
 #include "policy.h"
 #include "policy_limit.h"
 #include "sharing.h"
@@ -63,10 +64,10 @@ static const char *root_of(const struct settings *settings, const struct run *ru
 
 static void see(struct inventory *inventory, const struct world *world, const char *only)
 {
-	for (size_t i = 0; i < BACKEND_COUNT; i++)
+	for (size_t i = 0; i < BACKEND_COUNT && !signals_stop_wanted(); i++)
 		if (backends[i]->discover)
 			backends[i]->discover(world->states[i], inventory, only);
-	for (size_t i = 0; i < inventory->run_count; i++)
+	for (size_t i = 0; i < inventory->run_count && !signals_stop_wanted(); i++)
 		inventory_probe(inventory, world, inventory->runs[i]);
 	if (!only)
 		sharing_check(inventory, world->settings);
@@ -175,7 +176,7 @@ static void ask_in_time(struct inventory *inventory, const struct world *world, 
 {
 	bool taken_up = may_be_taken_up(inventory, run, request);
 
-	if (taken_up && deadline_left_ms(deadline_ms) > 0)
+	if (taken_up && deadline_left_ms(deadline_ms) > 0 && !signals_stop_wanted())
 		run->facts.work = inventory_ask_work(inventory, world, run, &run->work_note);
 	else
 		run->facts.work_unasked = true;
@@ -227,7 +228,7 @@ void inventory_look_closer(struct inventory *inventory, const struct world *worl
 
 	run->looked = true;
 	run->pressed = run->decision;
-	if (deadline_left_ms(deadline_ms) == 0)
+	if (deadline_left_ms(deadline_ms) == 0 || signals_stop_wanted())
 		return;
 	if (run->decision.verdict == VERDICT_KEEP) {
 		decide_pressed(inventory, world, run);
@@ -316,7 +317,7 @@ int inventory_gather(struct inventory *inventory, const struct world *world,
 		run->root = run->root ? run->root : root_of(world->settings, run);
 	}
 	decide_each(inventory, world, request);
-	for (size_t i = 0; i < inventory->run_count; i++) {
+	for (size_t i = 0; i < inventory->run_count && !signals_stop_wanted(); i++) {
 		struct run *run = inventory->runs[i];
 
 		if (inventory->filesystem_count)

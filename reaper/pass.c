@@ -146,6 +146,8 @@ int pass_open(const struct session *session, const char *pass, const struct inve
 	r = pass_begin(session->store, pass, &clocks, error);
 	if (r >= 0)
 		r = runs_void_claims(session->store, error);
+	if (r < 0 || signals_stop_wanted()) /* what was not seen may only have been broken off */
+		return r;
 	/* A clock that was just set is not believed: what it ends would be gone for good. */
 	if (r >= 0 && !inventory->host.clock_stepped)
 		r = pins_expire(session->store, inventory->now_s, end_mirror, &ending, error);

@@ -10,7 +10,8 @@
 /*
  * The beginning: records the pass and its clocks, voids claims that were not begun, ends pins whose
  * time is up (with their mirrors) and a hold that has ended, notes what was seen for the first time
- * and whether the brake tripped. Needs the pass lock.
+ * and whether the brake tripped. Of a pass that is asked to stop only what needs no look at the world.
+ * Needs the pass lock.
  * 0, -errno.
  */
 int pass_open(const struct session *session, const char *pass, const struct inventory *inventory,

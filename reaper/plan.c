@@ -183,6 +183,18 @@ void plan_defer(struct run *run)
 	keep(run, REASON_DEFERRED, 11);
 }
 
+void plan_stop(struct inventory *inventory)
+{
+	for (size_t i = 0; i < inventory->run_count; i++) {
+		struct run *run = inventory->runs[i];
+
+		if (run->decision.verdict == VERDICT_KEEP && run->decision.reason != REASON_UNKNOWN)
+			continue;
+		plan_defer(run);
+		run->error = "this pass was asked to stop while it looked; the next one goes on";
+	}
+}
+
 void plan_hold(struct run *run)
 {
 	keep(run, REASON_HELD, 9);

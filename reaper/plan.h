@@ -30,5 +30,11 @@ void plan_done(struct plan *plan);
 /* Marks a due run as kept for the next pass; for those that the time budget does not reach. */
 void plan_defer(struct run *run);
 
+/*
+ * Defers whatever is due, and what may be unknown only because looking at it was broken off: for a
+ * pass that was asked to stop before it had a plan.
+ */
+void plan_stop(struct inventory *inventory);
+
 /* Marks a due run as held; for those that a pass had not begun when a hold began. */
 void plan_hold(struct run *run);

@@ -180,7 +180,8 @@ static void ward_container(struct world *world, struct ward *ward, struct fake_e
 	run_make(world, &ward->program, ward->sickness->title, run, "");
 }
 
-static void ward_open(struct world *world, struct ward *ward, const struct sickness *sickness)
+static void ward_open(struct world *world, struct ward *ward, const struct sickness *sickness,
+	const char *engine_timeout)
 {
 	char *more CLEANUP(mem_done) = NULL;
 
@@ -188,8 +189,8 @@ static void ward_open(struct world *world, struct ward *ward, const struct sickn
 	fake_engine_start(&ward->sick);
 	fake_engine_start(&ward->well);
 	more = mem_printf("[containers]\nengine = %s\nengine = %s\n"
-			  "[limits]\nengine_timeout = 1s\nkill_timeout = 2s\n",
-		ward->sick.url, ward->well.url);
+			  "[limits]\nengine_timeout = %s\nkill_timeout = 2s\n",
+		ward->sick.url, ward->well.url, engine_timeout);
 	ward->program = world_in(world, sickness->title, more);
 	ward_container(world, ward, &ward->sick, "sick", true);
 	ward_container(world, ward, &ward->well, "well", true);
@@ -261,9 +262,9 @@ static void an_engine_that_misbehaves_delays_only_what_it_may_know_of(void **sta
 	struct ward wards[COUNT] = { 0 };
 
 	for (size_t i = 0; i < COUNT; i++)
-		ward_open(world, &wards[i], &sicknesses[i]);
+		ward_open(world, &wards[i], &sicknesses[i], "1s");
 	for (size_t i = 0; i < COUNT; i++)
-		wards[i].pass = program_start(&wards[i].program, "--json --time-budget 30s");
+		wards[i].pass = program_start(&wards[i].program, "--json --time-budget 60s");
 	for (size_t i = 0; i < COUNT; i++)
 		ward_judge(world, &wards[i]);
 	for (size_t i = 0; i < COUNT; i++) {
@@ -286,7 +287,7 @@ static void an_engine_that_restarts_in_the_middle_of_a_removal_is_asked_again(vo
 	char *said = NULL;
 	int code;
 
-	ward_open(world, &ward, &restart);
+	ward_open(world, &ward, &restart, "1s");
 	code = program_run(&ward.program, "--json");
 	said = program_said(&ward.program);
 	expect_field(said, "bare", "result", "\"reaped\"");
@@ -296,6 +297,41 @@ static void an_engine_that_restarts_in_the_middle_of_a_removal_is_asked_again(vo
 	free(said);
 	while (access(ward.sick.socket, F_OK) != 0)
 		(void)poll(NULL, 0, 10);
+	ward.pass = program_start(&ward.program, "--json");
+	ward_recover(world, &ward);
+	fake_engine_stop(&ward.sick);
+	fake_engine_stop(&ward.well);
+}
+
+/* Its time-out is longer than any test may take, so that only the signal can be what ends the pass. */
+static void a_pass_that_is_told_to_stop_while_it_looks_reports_and_does_nothing(void **state)
+{
+	static const struct sickness listing = { "stop", FAKE_ENGINE_HANG, "GET /containers/json",
+		true, "" };
+	struct world *world = *state;
+	struct ward ward = { 0 };
+	char *said = NULL;
+	int code;
+
+	ward_open(world, &ward, &listing, "10m");
+	ward.pass = program_start(&ward.program, "--yes --json");
+	while (fake_engine_asked(&ward.sick, "GET /containers/json") == 0)
+		(void)poll(NULL, 0, 10);
+	assert_return_code(kill(ward.pass, SIGTERM), errno);
+	code = program_end(ward.pass);
+	said = program_said(&ward.program);
+	if (code != EXIT_BLIND)
+		fail_msg("exit %d: %s", code, said);
+	expect_field(said, "bare", "reason", "\"deferred\"");
+	expect_field(said, "bare", "error", "asked to stop while it looked");
+	expect_field(said, "sick", "reason", "\"deferred\"");
+	free(said);
+	assert_true(there(world, "stop", "bare") && there(world, "stop", "sick"));
+	must(&ward.program, program_run(&ward.program, "log --json"));
+	said = program_said(&ward.program);
+	assert_non_null(strstr(said, "0 reaped, 0 partly, 0 failed, 0 stopped; exit code 69"));
+	free(said);
+	fake_engine_behave(&ward.sick, FAKE_ENGINE_WELL, "");
 	ward.pass = program_start(&ward.program, "--json");
 	ward_recover(world, &ward);
 	fake_engine_stop(&ward.sick);
@@ -508,6 +544,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		IN_WORLD(an_engine_that_misbehaves_delays_only_what_it_may_know_of),
 		IN_WORLD(an_engine_that_restarts_in_the_middle_of_a_removal_is_asked_again),
+		IN_WORLD(a_pass_that_is_told_to_stop_while_it_looks_reports_and_does_nothing),
 		IN_WORLD(groups_that_are_frozen_threaded_or_deep_end_in_one_pass),
 		IN_WORLD(a_process_that_cannot_be_killed_is_named_and_delays_only_its_run),
 		IN_WORLD(a_tree_too_large_for_one_pass_goes_bit_by_bit_beside_the_others),
