@@ -155,7 +155,12 @@ enum exit_code rebuild(struct books *books)
 	for (size_t i = 0; i < books->settings.roots.count; i++)
 		rebuild_root(&rebuilding, books->settings.roots.items[i]);
 	rebuild_salvages(&rebuilding);
+	r = store_renewed(books->store, &error);
 	store_close(TAKE_PTR(books->store));
+	if (r < 0) {
+		notice("%s", error.text);
+		return EXIT_STATE;
+	}
 	(void)printf("new database %s: %zu runs, %zu pins and %zu salvages read in, %zu not\n",
 		books->settings.database, rebuilding.runs, rebuilding.pins, rebuilding.salvages,
 		rebuilding.failed);

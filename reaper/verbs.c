@@ -163,7 +163,8 @@ static const struct verb verbs[] = {
 		.summary = "is the set-up sane: settings, roots, database, engines, cgroups",
 		.details = "A lost database is made anew on purpose only: --new-database does it, "
 			   "and\n"
-			   "reads the markers and pins beside the workspaces in again.\n"
+			   "reads the markers and pins beside the workspaces in again; killed in\n"
+			   "the middle, it is called again.\n"
 			   "Exits 1 when something is bad, 65 for settings or database.",
 		.options = BIT(NEW_DATABASE),
 		.act = cmd_check,

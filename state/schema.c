@@ -188,7 +188,8 @@ static int schema_refuse(struct store *store, int code, const char *why, struct 
 /*
  * 0 for a fresh one. SQLite takes a few bytes of rubbish for empty, and fills up a cut last page.
  */
-static int schema_version(struct store *store, int *ret_version, struct error *error)
+static int schema_version(
+	struct store *store, int *ret_version, bool *ret_unfinished, struct error *error)
 {
 	struct header header;
 	int r = header_read(store, &header, error);
@@ -200,9 +201,11 @@ static int schema_version(struct store *store, int *ret_version, struct error *e
 			return schema_refuse(
 				store, EUCLEAN, "it is not an SQLite database of ours", error);
 		*ret_version = 0;
+		*ret_unfinished = false;
 		return 0;
 	}
-	if (header.application != SCHEMA_APPLICATION_ID || header.version < 1)
+	*ret_unfinished = header.application == SCHEMA_UNFINISHED_ID;
+	if ((header.application != SCHEMA_APPLICATION_ID && !*ret_unfinished) || header.version < 1)
 		return schema_refuse(store, EUCLEAN,
 			"it belongs to another program; [state] database must name a file of our "
 			"own",
@@ -223,13 +226,15 @@ int schema_look(struct store *store, enum schema_state *ret_state, struct error 
 {
 	struct transaction transaction CLEANUP(transaction_done) = { 0 };
 	int version, r = transaction_read(&transaction, store, error);
+	bool unfinished;
 
 	if (r < 0)
 		return r;
-	r = schema_version(store, &version, error);
+	r = schema_version(store, &version, &unfinished, error);
 	if (r < 0)
 		return r;
 	*ret_state = version == 0                 ? SCHEMA_FRESH
+		     : unfinished                 ? SCHEMA_UNFINISHED
 		     : version == schema_newest() ? SCHEMA_CURRENT
 						  : SCHEMA_OLDER;
 	return 0;
@@ -259,7 +264,8 @@ static int schema_new_identity(struct store *store, struct error *error)
 }
 
 /* Within the transaction of its step. */
-static int schema_step(struct store *store, const struct migration *step, struct error *error)
+static int schema_step(
+	struct store *store, const struct migration *step, int id, struct error *error)
 {
 	char version[96];
 	int r = db_exec(store, step->sql, "make its tables", error);
@@ -268,8 +274,7 @@ static int schema_step(struct store *store, const struct migration *step, struct
 		return r;
 	/* A PRAGMA takes no parameters. */
 	(void)snprintf(version, sizeof(version),
-		"PRAGMA application_id = %d; PRAGMA user_version = %d", SCHEMA_APPLICATION_ID,
-		step->version);
+		"PRAGMA application_id = %d; PRAGMA user_version = %d", id, step->version);
 	r = db_exec(store, version, "set its version", error);
 	if (r < 0 || step->version > 1)
 		return r;
@@ -287,19 +292,20 @@ static int schema_tell(struct store *store,
 }
 
 /* The version is asked again under the lock: another process may have been faster. */
-static int schema_take_step(struct store *store, const struct migration *step,
+static int schema_take_step(struct store *store, const struct migration *step, int id,
 	int (*made)(void *context, const char *identity, struct error *error), void *context,
 	struct error *error)
 {
 	struct transaction transaction CLEANUP(transaction_done) = { 0 };
 	int version, r = transaction_write(&transaction, store, error);
+	bool unfinished;
 
 	if (r < 0)
 		return r;
-	r = schema_version(store, &version, error);
+	r = schema_version(store, &version, &unfinished, error);
 	if (r < 0 || version >= step->version)
 		return r;
-	r = schema_step(store, step, error);
+	r = schema_step(store, step, id, error);
 	if (r < 0)
 		return r;
 	if (version == 0 && made) {
@@ -310,15 +316,23 @@ static int schema_take_step(struct store *store, const struct migration *step,
 	return transaction_commit(&transaction, error);
 }
 
-int schema_migrate(struct store *store,
+int schema_migrate(struct store *store, int id,
 	int (*made)(void *context, const char *identity, struct error *error), void *context,
 	struct error *error)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(migrations); i++) {
-		int r = schema_take_step(store, &migrations[i], made, context, error);
+		int r = schema_take_step(store, &migrations[i], id, made, context, error);
 
 		if (r < 0)
 			return r;
 	}
 	return 0;
+}
+
+int schema_finish(struct store *store, struct error *error)
+{
+	char sql[64];
+
+	(void)snprintf(sql, sizeof(sql), "PRAGMA application_id = %d", SCHEMA_APPLICATION_ID);
+	return db_exec(store, sql, "mark it as filled", error);
 }

@@ -150,6 +150,14 @@ static int store_refuse_never(const char *path, struct error *error)
 		"there has never been a database '%s': nothing is registered or pinned", path);
 }
 
+static int store_refuse_unfinished(const char *path, struct error *error)
+{
+	return error_say(error, ENODATA,
+		"database '%s' is being made anew, or that was broken off: what stood beside the "
+		"workspaces is not all in it; call sbx-reap check --new-database again",
+		path);
+}
+
 /* Whether an empty place may become a database, or a filled one be opened. */
 static int place_judge(const struct place *place, enum store_access access, struct error *error)
 {
@@ -163,12 +171,7 @@ static int place_judge(const struct place *place, enum store_access access, stru
 			return store_refuse_lost(place->path, error);
 		return 0;
 	case STORE_RENEW:
-		if (place->filled)
-			return error_say(error, EEXIST,
-				"there is a database '%s': move it away first, when a new one is "
-				"really wanted",
-				place->path);
-		return 0;
+		return 0; /* what is in a filled one decides: see store_open_to_renew() */
 	}
 	abort();
 }
@@ -262,13 +265,21 @@ static int store_make(
 	int r;
 
 	place->stamped = place->stamped && !renew;
-	r = schema_migrate(store, renew ? stamp_write : NULL, place, error);
+	r = schema_migrate(store, renew ? SCHEMA_UNFINISHED_ID : SCHEMA_APPLICATION_ID,
+		renew ? stamp_write : NULL, place, error);
 	if (r < 0)
 		return r;
 	if (renew && !place->stamped)
 		return error_say(error, EEXIST, "database '%s': another process has just made it",
 			place->path);
 	return store_check_identity(store, place, access, error);
+}
+
+static int store_refuse_there(const char *path, struct error *error)
+{
+	return error_say(error, EEXIST,
+		"there is a database '%s': move it away first, when a new one is really wanted",
+		path);
 }
 
 /* Whatever is wrong is found before anything is written, so that it can be looked at as it was. */
@@ -282,6 +293,10 @@ static int store_check_state(
 		return r;
 	if (state == SCHEMA_FRESH && place->stamped && access != STORE_RENEW)
 		return store_refuse_lost(place->path, error);
+	if (state == SCHEMA_UNFINISHED && access != STORE_RENEW)
+		return store_refuse_unfinished(place->path, error);
+	if (state != SCHEMA_FRESH && state != SCHEMA_UNFINISHED && access == STORE_RENEW)
+		return store_refuse_there(place->path, error);
 	if (state == SCHEMA_FRESH && access == STORE_READ)
 		return store_refuse_never(place->path, error);
 	if (state == SCHEMA_OLDER && access == STORE_READ)
@@ -296,7 +311,11 @@ static int store_check_state(
 	(void)place_make_file(place, place->journal); /* SQLite says it when it cannot be made */
 	if (state == SCHEMA_FRESH)
 		return store_make(store, place, access, error);
-	return state == SCHEMA_OLDER ? schema_migrate(store, NULL, NULL, error) : 0;
+	if (state == SCHEMA_UNFINISHED)
+		return schema_migrate(store, SCHEMA_UNFINISHED_ID, NULL, NULL, error);
+	return state == SCHEMA_OLDER
+		       ? schema_migrate(store, SCHEMA_APPLICATION_ID, NULL, NULL, error)
+		       : 0;
 }
 
 static int store_prepare(
@@ -315,6 +334,36 @@ static int store_prepare(
 	return store_check_state(store, place, access, error);
 }
 
+static int store_open_at(struct place *place, enum store_access access, struct store **ret_store,
+	struct error *error)
+{
+	struct store *store CLEANUP(db_done) = NULL;
+	int flags = access == STORE_READ ? SQLITE_OPEN_READONLY : SQLITE_OPEN_READWRITE;
+	/* Not SQLITE_OPEN_NOFOLLOW: it refuses links in the directories too, such as /var/run. */
+	int r = db_open(place->path, flags, &store, error);
+
+	if (r >= 0)
+		r = store_prepare(store, place, access, error);
+	if (r < 0)
+		return r;
+	*ret_store = TAKE_PTR(store);
+	return 0;
+}
+
+/*
+ * A file with something in it may be what was left of making a new one: SQLite undoes the beginning of
+ * that when it looks. Anything else is not for us to go on with, damaged or not.
+ */
+static int store_open_to_renew(struct place *place, struct store **ret_store, struct error *error)
+{
+	struct error why = { 0 };
+	int r = store_open_at(place, STORE_RENEW, ret_store, &why);
+
+	if (place->filled && (r == -EUCLEAN || r == -EPROTO))
+		return store_refuse_there(place->path, error);
+	return r < 0 ? error_say(error, -r, "%s", why.text) : r;
+}
+
 int store_open(
 	const char *path, enum store_access access, struct store **ret_store, struct error *error)
 {
@@ -326,8 +375,6 @@ int store_open(
 		.reserve = mem_printf("%s.reserve", pathname_last(path)),
 		.dir = -EBADF,
 	};
-	struct store *store CLEANUP(db_done) = NULL;
-	int flags = access == STORE_READ ? SQLITE_OPEN_READONLY : SQLITE_OPEN_READWRITE;
 	int r;
 
 	r = place_look(&place, access, error);
@@ -341,15 +388,8 @@ int store_open(
 		if (r < 0)
 			return error_set(error, -r, "make the database '%s'", path);
 	}
-	/* Not SQLITE_OPEN_NOFOLLOW: it refuses links in the directories too, such as /var/run. */
-	r = db_open(path, flags, &store, error);
-	if (r < 0)
-		return r;
-	r = store_prepare(store, &place, access, error);
-	if (r < 0)
-		return r;
-	*ret_store = TAKE_PTR(store);
-	return 0;
+	return access == STORE_RENEW ? store_open_to_renew(&place, ret_store, error)
+				     : store_open_at(&place, access, ret_store, error);
 }
 
 void store_close(struct store *store)
@@ -357,6 +397,11 @@ void store_close(struct store *store)
 	if (store && store->room)
 		room_fill(store->room);
 	db_close(store);
+}
+
+int store_renewed(struct store *store, struct error *error)
+{
+	return schema_finish(store, error);
 }
 
 bool store_give_room(struct store *store)

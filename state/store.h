@@ -16,13 +16,17 @@ enum store_access {
 	STORE_READ, /* never creates or changes a file */
 	/* Makes it, and its stamp, where neither has ever been; migrates an older one. */
 	STORE_WRITE,
-	STORE_RENEW /* check --new-database: makes a new one although a stamp says there was one */
+	/*
+	 * check --new-database: makes a new one although a stamp says there was one, or goes on with
+	 * one that was left unfinished. It is, and no other access opens it, until store_renewed().
+	 */
+	STORE_RENEW
 };
 
 /*
  * Opens the database. 0, or, with an error that says what would be right:
  *   -ENOENT     STORE_READ and there has never been one (no file, no stamp): nothing is on record
- *   -ENODATA    missing where one has been, or empty
+ *   -ENODATA    missing where one has been, or empty, or a new one that is not filled yet
  *   -EUCLEAN    not a database of ours (application_id), not the one that the stamp speaks of,
  *               corrupt, or reached by a link (its journal and lock would be another's)
  *   -EPROTO     of a newer version; STORE_READ: of an older one, which a writer has to migrate
@@ -36,6 +40,9 @@ enum store_access {
 int store_open(
 	const char *path, enum store_access access, struct store **ret_store, struct error *error);
 void store_close(struct store *store); /* and puts room by again, if it was not only read */
+
+/* All that there was to fill a new one with is in it. 0 or -errno. */
+int store_renewed(struct store *store, struct error *error);
 
 /*
  * Gives up some of the room that is put by, for something beside the database that cannot be written

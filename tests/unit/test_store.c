@@ -41,6 +41,15 @@ static void make(struct workdir *workdir)
 		fail_msg("%s", error.text);
 }
 
+static void renew(struct workdir *workdir)
+{
+	struct store *store;
+
+	assert_int_equal(store_open(database(workdir), STORE_RENEW, &store, NULL), 0);
+	assert_int_equal(store_renewed(store, NULL), 0);
+	store_close(store);
+}
+
 static void add_run(struct workdir *workdir, const char *run)
 {
 	struct store *store;
@@ -209,8 +218,25 @@ static void a_new_one_is_made_on_purpose_only_where_none_is(void **state)
 	workdir_write(workdir, "state.db", "damaged", 7);
 	assert_int_equal(open_close(workdir, STORE_RENEW, NULL), -EEXIST);
 	assert_int_equal(unlinkat(workdir->dir, "state.db", 0), 0);
-	assert_int_equal(open_close(workdir, STORE_RENEW, NULL), 0);
+	renew(workdir);
 	make(workdir);
+}
+
+static void a_new_one_that_is_not_filled_is_opened_by_nobody_else_and_gone_on_with(void **state)
+{
+	struct workdir *workdir = *state;
+	struct error error = { 0 };
+
+	make(workdir);
+	assert_int_equal(unlinkat(workdir->dir, "state.db", 0), 0);
+	assert_int_equal(open_close(workdir, STORE_RENEW, NULL), 0);
+	assert_int_equal(open_close(workdir, STORE_READ, &error), -ENODATA);
+	assert_non_null(strstr(error.text, "being made anew"));
+	assert_int_equal(open_close(workdir, STORE_WRITE, NULL), -ENODATA);
+	assert_int_equal(open_close(workdir, STORE_RENEW, NULL), 0);
+	renew(workdir);
+	make(workdir);
+	assert_int_equal(open_close(workdir, STORE_RENEW, NULL), -EEXIST);
 }
 
 static void another_database_in_its_place_is_refused(void **state)
@@ -684,6 +710,7 @@ int main(void)
 		TEST(an_empty_file_without_a_stamp_becomes_a_database),
 		TEST(a_missing_stamp_is_written_again),
 		TEST(a_new_one_is_made_on_purpose_only_where_none_is),
+		TEST(a_new_one_that_is_not_filled_is_opened_by_nobody_else_and_gone_on_with),
 		TEST(another_database_in_its_place_is_refused),
 		TEST(a_stamp_of_rubbish_is_not_a_missing_stamp),
 		TEST(rubbish_is_refused_and_left_as_it_is),
