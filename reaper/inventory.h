@@ -27,8 +27,8 @@ struct inventory_request {
  * Gathers into an empty inventory, decides every run and sorts the runs by identifier. Trees are
  * looked into where that decides, unless rule 9 leaves their run alone anyway, and for a quarter of
  * [limits] time_budget: the rest has facts.work_unasked. When we are asked to stop (os/signals.h) it
- * looks at nothing any more, and what is unknown may only be unseen. 0; -errno when the database failed (then
- * nothing may be decided). inventory_done is right in any case.
+ * looks at nothing any more, and what is unknown may only be unseen. 0; -errno when the database
+ * failed (then nothing may be decided). inventory_done is right in any case.
  */
 int inventory_gather(struct inventory *inventory, const struct world *world,
 	const struct inventory_request *request, struct error *error);
