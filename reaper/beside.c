@@ -100,7 +100,12 @@ int beside_each(const char *root_path, const char *ending, beside_entry *each, v
 	if (fd < 0)
 		return fd;
 	directory = fdopendir(fd);
-	assert(directory); /* it is an open directory */
+	if (!directory) {
+		int code = errno;
+
+		(void)close(fd);
+		return error_set(error, code, "read root %s", root_path);
+	}
 	while (errno = 0, (entry = readdir(directory))) {
 		size_t length = strlen(entry->d_name), tail = strlen(ending);
 		char run[NAME_MAX + 1];
