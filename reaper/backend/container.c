@@ -70,29 +70,43 @@ static const char *outside_of_span(const struct engine_item *item, const struct 
 	return NULL;
 }
 
-const char *container_unproven(struct engine *engine, enum kind kind,
-	const struct engine_item *item, const struct resource *owner, struct arena *arena)
+static const char *label_contradiction(const struct engine_item *item, const struct resource *owner)
 {
-	struct error error = { 0 };
-	const char *why;
-	int r;
-
 	if (!text_equal(item->run, owner->run))
 		return "it does not carry the run's label";
 	if (!runid_valid(owner->run))
 		return "its label is no run identifier";
 	if (!engine_ref_valid(item->id))
 		return "its name is not one that engines give";
-	why = outside_of_span(item, owner);
-	if (why || kind != KIND_CONTAINER)
-		return why;
-	r = engine_image_labelled(engine, item->image, &error);
-	if (r == 1)
-		return "its image carries the label";
+	return outside_of_span(item, owner);
+}
+
+/* Of an image that is gone it will never be told: that is an answer. */
+static struct container_doubt image_doubt(
+	struct engine *engine, const struct engine_item *item, struct arena *arena)
+{
+	struct error error = { 0 };
+	int r = engine_image_labelled(engine, item->image, &error);
+
 	if (r == 0)
-		return NULL;
-	return arena_printf(
-		arena, "whether its image carries the label cannot be told: %s", error.text);
+		return (struct container_doubt){ 0 };
+	if (r == 1)
+		return (struct container_doubt){ .why = "its image carries the label" };
+	return (struct container_doubt){
+		.why = arena_printf(arena, "whether its image carries the label cannot be told: %s",
+			error.text),
+		.unknown = r != -ENODATA,
+	};
+}
+
+struct container_doubt container_doubt(struct engine *engine, enum kind kind,
+	const struct engine_item *item, const struct resource *owner, struct arena *arena)
+{
+	const char *why = label_contradiction(item, owner);
+
+	if (why || kind != KIND_CONTAINER)
+		return (struct container_doubt){ .why = why };
+	return image_doubt(engine, item, arena);
 }
 
 bool container_told(const struct resource *resource)
@@ -137,18 +151,21 @@ static const char *told_contradiction(
 /* Compares what was found with what the resource says, once more at each look. */
 static void sight_judge(struct sight *sight, const struct resource *resource, struct arena *arena)
 {
-	const char *why = NULL;
+	struct container_doubt doubt = { 0 };
 
 	if (container_told(resource))
-		why = told_contradiction(sight->engine, resource, &sight->item);
+		doubt.why = told_contradiction(sight->engine, resource, &sight->item);
 	else if (resource->proof & PROOF_LABEL)
-		why = container_unproven(
+		doubt = container_doubt(
 			sight->engine, resource->kind, &sight->item, resource, arena);
-	if (!why)
+	if (!doubt.why)
 		return;
-	sight->contradicts = true;
-	(void)error_say(&sight->error, ESTALE, "%s %.128s on %s: %s", kind_name(resource->kind),
-		sight->item.id, engine_url(sight->engine), why);
+	if (doubt.unknown)
+		sight->present = TRI_UNKNOWN;
+	else
+		sight->contradicts = true;
+	(void)error_say(&sight->error, doubt.unknown ? EIO : ESTALE, "%s %.128s on %s: %s",
+		kind_name(resource->kind), sight->item.id, engine_url(sight->engine), doubt.why);
 }
 
 static bool engine_concerns(const struct engine *engine, const struct resource *resource)

@@ -32,11 +32,17 @@ void container_until(struct container_state *state, int64_t deadline_ms);
 void container_look(struct container_state *state, const struct resource *resource,
 	struct arena *arena, struct sight *ret_sight);
 
+/* What speaks against a proof. */
+struct container_doubt {
+	const char *why; /* in the arena; NULL: nothing */
+	bool unknown;    /* the engine could not tell: neither a yes nor a no */
+};
+
 /*
  * Whether the label on a thing proves that the run owns it: a good label, from the thing itself and
- * not from its image, on something made within the run's span. NULL, or why not (in the arena).
+ * not from its image, on something made within the run's span.
  */
-const char *container_unproven(struct engine *engine, enum kind kind,
+struct container_doubt container_doubt(struct engine *engine, enum kind kind,
 	const struct engine_item *item, const struct resource *owner, struct arena *arena);
 
 /* Whether a record names it. */

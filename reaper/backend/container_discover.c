@@ -122,6 +122,7 @@ static void discover_item(struct discovery *discovery, struct engine *engine, en
 		.alive = kind == KIND_CONTAINER ? item->alive : TRI_NO,
 		.made_s = item->made_s,
 	};
+	struct container_doubt doubt;
 	bool own = false, other = false;
 
 	resource_set_span(&seen, run);
@@ -129,9 +130,14 @@ static void discover_item(struct discovery *discovery, struct engine *engine, en
 		own = told_find(discovery, item->id, run->id, &other);
 	/* A look at one run alone does not see what others' records name; the first look did. */
 	other |= container_disowned(discovery->state, item->id);
-	seen.note = other ? "another run's record names it"
-			  : container_unproven(engine, kind, item, &seen, &discovery->arena);
-	if (!seen.note)
+	if (other)
+		doubt = (struct container_doubt){ .why = "another run's record names it" };
+	else
+		doubt = container_doubt(engine, kind, item, &seen, &discovery->arena);
+	seen.note = doubt.why;
+	if (doubt.unknown) /* the run whose label it carries must not go without it */
+		seen.present = TRI_UNKNOWN;
+	if (!doubt.why || doubt.unknown)
 		seen.proof = PROOF_LABEL;
 	else if (kind == KIND_CONTAINER)
 		container_disown(discovery->state, item->id);

@@ -136,8 +136,9 @@ static int container_stop(
 /* Kills and deletes a container that has to go before the one of the job. */
 static int remove_companion(struct job *job, const struct engine_item *item, struct error *error)
 {
-	const char *why = container_unproven(
-		job->sight.engine, KIND_CONTAINER, item, job->resource, &job->arena);
+	const char *why =
+		container_doubt(job->sight.engine, KIND_CONTAINER, item, job->resource, &job->arena)
+			.why;
 	int r;
 
 	if (!why && container_disowned(job->state, item->id))

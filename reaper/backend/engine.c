@@ -232,7 +232,7 @@ static int engine_ask_image(struct engine *engine, const char *image, struct err
 	int r = engine_get(engine, path, REPLY_MAX, &reply, error);
 
 	if (r == 0)
-		return error_say(error, ENOENT, "its image is gone");
+		return error_say(error, ENODATA, "its image is gone");
 	if (r < 0)
 		return r;
 	body = engine_body(engine, &reply);
@@ -247,7 +247,7 @@ int engine_image_labelled(struct engine *engine, const char *image, struct error
 
 	/* A container can run without an image (podman run --rootfs). */
 	if (!engine_id_valid(id))
-		return error_say(error, ENOENT, "it has no image");
+		return error_say(error, ENODATA, "it has no image");
 	for (size_t i = 0; i < engine->image_count; i++)
 		if (text_equal(engine->images[i].id, image))
 			return engine->images[i].labelled;

@@ -36,7 +36,10 @@ int engine_list(struct engine *engine, enum kind kind, const char *run, struct a
 int engine_find(struct engine *engine, enum kind kind, const char *ref, struct arena *arena,
 	struct engine_item *ret_item, struct error *error);
 
-/* Whether the image itself carries the label: 1, 0; -ENOENT: there is no such image (any more). */
+/*
+ * Whether the image itself carries the label: 1, 0; -ENODATA: there is no such image (any more);
+ * -errno: the engine could not be asked.
+ */
 int engine_image_labelled(struct engine *engine, const char *image, struct error *error);
 
 int engine_endpoints(struct engine *engine, const char *network, struct arena *arena,

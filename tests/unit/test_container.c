@@ -338,18 +338,19 @@ static void what_an_image_says_decides_whether_a_label_proves(void **state)
 	static const struct {
 		struct stub_answer image;
 		unsigned proof;
+		enum tri present; /* unknown is no no: the run must not go without it */
 	} cases[] = {
-		{ CLEAN_IMAGE, PROOF_LABEL },
-		{ { .request = "GET /images/", .body = "{\"Config\":{}}" }, PROOF_LABEL },
+		{ CLEAN_IMAGE, PROOF_LABEL, TRI_YES },
+		{ { .request = "GET /images/", .body = "{\"Config\":{}}" }, PROOF_LABEL, TRI_YES },
 		{ { .request = "GET /images/",
 			  .body = "{\"Config\":{\"Labels\":{\"sbx.run\":\"other\"}}}" },
-			PROOF_NONE },
-		{ { .request = "GET /images/", .body = "{\"Config\":{\"Labels\":7}}" },
-			PROOF_NONE },
-		{ { .request = "GET /images/", .body = "{}" }, PROOF_NONE },
+			PROOF_NONE, TRI_YES },
+		{ { .request = "GET /images/", .body = "{\"Config\":{\"Labels\":7}}" }, PROOF_LABEL,
+			TRI_UNKNOWN },
+		{ { .request = "GET /images/", .body = "{}" }, PROOF_LABEL, TRI_UNKNOWN },
 		{ { .request = "GET /images/", .status = 404, .body = "{\"message\":\"none\"}" },
-			PROOF_NONE },
-		{ { .request = "GET /images/", .status = 500 }, PROOF_NONE },
+			PROOF_NONE, TRI_YES },
+		{ { .request = "GET /images/", .status = 500 }, PROOF_LABEL, TRI_UNKNOWN },
 	};
 
 	(void)state;
@@ -364,10 +365,11 @@ static void what_an_image_says_decides_whether_a_label_proves(void **state)
 		container_backend.discover(bench.backend, &bench.inventory, NULL);
 		for (size_t j = 0; j < 2; j++) {
 			assert_int_equal(found(&bench, "r1", j)->proof, cases[i].proof);
-			assert_int_equal(
-				!found(&bench, "r1", j)->note, cases[i].proof == PROOF_LABEL);
+			assert_int_equal(found(&bench, "r1", j)->present, cases[i].present);
+			assert_int_equal(!found(&bench, "r1", j)->note,
+				cases[i].proof == PROOF_LABEL && cases[i].present == TRI_YES);
 		}
-		if (cases[i].proof) /* the answer is remembered */
+		if (cases[i].proof && cases[i].present == TRI_YES) /* the answer is remembered */
 			assert_int_equal(stub_count(&bench.stub, "GET /images/"), 1);
 	}
 }
