@@ -256,7 +256,7 @@ int file_write(int dir, const char *name, const void *bytes, size_t length, mode
 		return file_fail(error, -r, "write", name);
 	}
 	if (fsync(dir) < 0)
-		return file_fail(error, errno, "sync the directory of", name);
+		return file_fail(error, EIO, "sync the directory of", name);
 	return 0;
 }
 

@@ -4,11 +4,14 @@
 #include "state/marker.h"
 
 #include "small_disk.h"
+#include "tracer.h"
 #include "workdir.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
 
 enum { NOW = 1795966380, STRANGER = 12345 };
 
@@ -316,6 +319,51 @@ static void a_run_can_end_on_a_full_disk(void **state)
 	assert_int_equal(read->outcome, OUTCOME_FAILED);
 }
 
+static int write_end(void *path)
+{
+	const struct record told = {
+		.run = "r1",
+		.created_s = NOW,
+		.ttl_s = 60,
+		.finished_s = NOW + 30,
+		.outcome = OUTCOME_FAILED,
+	};
+
+	return marker_write_end(path, &told, NULL) == 0 ? 0 : 1;
+}
+
+/* The first is that of the new file. */
+static int fail_to_sync_the_directory(void *calls, const struct tracer_call *call)
+{
+	(void)call;
+	return ++*(int *)calls == 2 ? -ENOSPC : TRACER_GO_ON;
+}
+
+static void an_end_that_is_in_place_is_not_added_once_more(void **state)
+{
+	static const long calls[] = { SYS_fsync };
+	struct workdir *workdir = *state;
+	struct arena arena CLEANUP(arena_done) = { 0 };
+	struct error error = { 0 };
+	struct record *read = NULL;
+	int syncs = 0, status;
+
+	put(workdir, "r1.sbx", HEAD);
+	status = tracer_run(&(struct trace){
+		.calls = calls,
+		.call_count = 1,
+		.program = write_end,
+		.program_context = workdir->path,
+		.on_call = fail_to_sync_the_directory,
+		.context = &syncs,
+		.limit_s = 300,
+	});
+	assert_int_equal(syncs, 2);
+	assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 1);
+	assert_int_equal(read_it(workdir, &no_owners, &arena, &read, &error), 0);
+	assert_int_equal(read->finished_s, NOW + 30);
+}
+
 static void removing_a_marker_or_pin_is_idempotent(void **state)
 {
 	struct workdir *workdir = *state;
@@ -439,6 +487,7 @@ int main(void)
 		TEST(what_was_written_is_read_back),
 		TEST(a_value_that_would_not_come_back_is_refused),
 		TEST(a_run_can_end_on_a_full_disk),
+		TEST(an_end_that_is_in_place_is_not_added_once_more),
 		TEST(removing_a_marker_or_pin_is_idempotent),
 		TEST(a_pin_made_by_hand_keeps_whoever_owns_it),
 		TEST(a_pin_that_cannot_be_read_is_not_a_missing_one),
