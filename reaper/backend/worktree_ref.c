@@ -14,7 +14,7 @@
 #include <fcntl.h>
 #include <sys/stat.h>
 
-enum { REF_MS = 30 * 1000, LOCK_STALE_S = 60 };
+enum { REF_MS = 30 * 1000, LOCK_STALE_S = 60, PACKED_LOCK_STALE_S = 60 * 60 };
 
 struct deletion {
 	const char *common, *name, *commit;
@@ -66,24 +66,25 @@ static mode_t mask_for(int common)
 	return ~stat.st_mode & (S_IRWXG | S_IRWXO);
 }
 
-/*
- * A process that is killed while it has a ref locked, one of ours too, leaves the lock: then nobody can
- * delete that ref, or make it anew. Whoever lives waits for it a tenth of a second by default
- * (core.filesRefLockTimeout, git-config(1)), so none is held for a minute. What cannot be dropped is
- * said by the deletion that it keeps from its work.
- */
-static void drop_stale_lock(int common, const char *name)
+/* What cannot be dropped is said by whoever it keeps from his work. */
+static void drop_stale_lock(int common, const char *name, int64_t stale_s)
 {
 	char *above CLEANUP(mem_done) = mem_printf("/%s", name);
 	char *parent CLEANUP(mem_done) = pathname_parent(above);
 	char *lock CLEANUP(mem_done) = mem_printf("%s.lock", pathname_last(name));
-	int dir CLEANUP(fd_done) = dir_open_below(common, parent + 1, O_RDONLY | O_DIRECTORY, NULL);
+	int dir CLEANUP(fd_done) = -EBADF;
 	struct stat stat;
 
+	dir = dir_open_below(common, parent[1] ? parent + 1 : ".", O_RDONLY | O_DIRECTORY, NULL);
 	if (dir < 0 || fstatat(dir, lock, &stat, AT_SYMLINK_NOFOLLOW) < 0 ||
-		!S_ISREG(stat.st_mode) || stat.st_mtime > clock_wall_s() - LOCK_STALE_S)
+		!S_ISREG(stat.st_mode) || stat.st_mtime > clock_wall_s() - stale_s)
 		return;
 	(void)file_remove(dir, lock, NULL);
+}
+
+void worktree_ref_unlock(int common, const char *name)
+{
+	drop_stale_lock(common, name, LOCK_STALE_S);
 }
 
 /* A part of it that is not its owner's, such as what root once made there, takes us ourselves. */
@@ -99,7 +100,8 @@ static int delete_confined(
 	if (r < 0)
 		return r;
 	(void)umask(mask_for(common));
-	drop_stale_lock(common, deletion->name);
+	worktree_ref_unlock(common, deletion->name);
+	drop_stale_lock(common, "packed-refs", PACKED_LOCK_STALE_S);
 	r = delete (deletion, &unsaid);
 	fsuser_end(&owner);
 	if (r < 0 && r != -ESTALE && owner.other && confined)
@@ -172,6 +174,7 @@ static int make_work(void *context, void *result, struct error *error)
 		r = fsuser_begin(&owner, error);
 	if (r < 0)
 		return r;
+	worktree_ref_unlock(common, making->name);
 	r = make(making, error);
 	fsuser_end(&owner);
 	return r;

@@ -1,5 +1,7 @@
 #include "worktree_salvage_ref.h"
 
+#include "os/dir.h"
+#include "worktree_ref.h"
 #include "worktree_salvage_blob.h"
 
 #include <errno.h>
@@ -73,6 +75,15 @@ static void ref_name(char name[SALVAGE_REF_MAX], const char *run, int64_t genera
 			generation, turn);
 }
 
+/* Of a pass that was killed. What is wrong with it says who is kept from his work by it. */
+static void ref_unlock(const git_repository *repository, const char *name)
+{
+	int common CLEANUP(fd_done) = dir_open(git_repository_commondir(repository), NULL);
+
+	if (common >= 0)
+		worktree_ref_unlock(common, name);
+}
+
 /* 1 it is made, or was there; 0 it is taken by something else; -ENOSPC. */
 static int ref_try(git_repository *repository, const struct fsuser *owner, const char *name,
 	git_oid *commit, struct error *error)
@@ -86,6 +97,7 @@ static int ref_try(git_repository *repository, const struct fsuser *owner, const
 	r = fsuser_begin(owner, error);
 	if (r < 0)
 		return r;
+	ref_unlock(repository, name);
 	errno = 0;
 	/* Not forced: one that appeared meanwhile stays. */
 	r = git_reference_create(&made, repository, name, commit, 0, "sbx-reap: salvaged");

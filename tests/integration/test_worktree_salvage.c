@@ -20,6 +20,7 @@
 #include <time.h>
 
 #define RECORD "repo/.git/worktrees/r1"
+#define SALVAGE_LOCK "repo/.git/refs/sbx/salvage/r1.lock"
 
 static int salvage(struct git_fixture *fixture, const struct resource *resource,
 	struct salvage *ret_salvage, struct error *error)
@@ -477,6 +478,18 @@ static void a_ref_that_is_taken_stays(void **state)
 		"cd repo; test \"$(git rev-parse refs/sbx/salvage/r1)\" = %s; "
 		"test \"$(git cat-file blob %s:n)\" = x; test \"$(git cat-file blob %s:n)\" = y",
 		fixture->head, first.ref, second.ref);
+}
+
+static void a_lock_that_a_dead_process_left_on_a_salvage_ref_goes(void **state)
+{
+	struct git_fixture *fixture = *state;
+	struct salvage salvaged;
+
+	git_fixture_sh(fixture, "echo x >>ws/r1/a.txt; mkdir -p repo/.git/refs/sbx/salvage; "
+				": >" SALVAGE_LOCK "; touch -d '-2 minutes' " SALVAGE_LOCK);
+	salvaged = salvage_r1(fixture);
+	assert_string_equal(salvaged.ref, "refs/sbx/salvage/r1");
+	assert_false(git_fixture_holds(fixture, "test -e " SALVAGE_LOCK));
 }
 
 static void what_a_killed_attempt_left_is_taken_over(void **state)
@@ -1013,6 +1026,7 @@ int main(void)
 		case_of(what_a_sparse_checkout_leaves_out_is_no_deletion),
 		case_of(missing_objects_never_get_into_a_commit),
 		case_of(a_ref_that_is_taken_stays),
+		case_of(a_lock_that_a_dead_process_left_on_a_salvage_ref_goes),
 		case_of(what_a_killed_attempt_left_is_taken_over),
 		case_of(an_attempt_may_be_killed_anywhere),
 		case_of(what_is_mounted_in_the_tree_is_left_or_refused),
