@@ -24,11 +24,20 @@ static void rebuild_failed(
 	notice("root %s: not read in: %s", root_path, error->text);
 }
 
+/* An earlier call had registered it before it was killed; what is finished takes no registration. */
+static bool is_finished_now(struct books *books, const struct record *marker)
+{
+	return marker->finished_s && runs_finish(books->store, marker->run, marker->outcome,
+					     marker->finished_s, books->now_s, NULL) >= 0;
+}
+
 static int marker_register(struct books *books, const struct record *marker, struct error *error)
 {
-	int r = runs_register(
-		books->store, marker, books->settings.policy.ttl_s, books->now_s, error);
+	int r;
 
+	if (is_finished_now(books, marker))
+		return 0;
+	r = runs_register(books->store, marker, books->settings.policy.ttl_s, books->now_s, error);
 	if (r < 0 || !marker->finished_s)
 		return r;
 	return runs_finish(books->store, marker->run, marker->outcome, marker->finished_s,
