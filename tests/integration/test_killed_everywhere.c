@@ -3,6 +3,7 @@
  * or by the same call again. Every such call, of the pass and of its children, in a world with every
  * kind of resource; by SIGKILL, by SIGTERM, and by a power cut, after which only what was synced is left.
  */
+#include "exit_code.h"
 #include "power.h"
 #include "sweep.h"
 #include "sweep_report.h"
@@ -10,6 +11,7 @@
 
 #include <fcntl.h>
 #include <signal.h>
+#include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -44,6 +46,7 @@ struct series {
 };
 
 #define PASS "--json"
+#define RENEWAL "check --new-database"
 
 static const struct series all_series[] = {
 	{ "a pass, killed", PASS, WAY_KILL },
@@ -61,6 +64,8 @@ static const struct series all_series[] = {
 		WAY_POWER },
 	{ "pin, its power cut", "pin live --for never --reason why --by me", WAY_POWER },
 	{ "unpin, its power cut", "unpin pinned", WAY_POWER },
+	{ "check --new-database, killed", RENEWAL, WAY_KILL },
+	{ "check --new-database, its power cut", RENEWAL, WAY_POWER },
 };
 
 static const char *series_name(size_t series)
@@ -71,6 +76,12 @@ static const char *series_name(size_t series)
 static bool is_pass(const struct series *series)
 {
 	return text_equal(series->words, PASS);
+}
+
+/* The database is lost before that. */
+static bool is_renewal(const struct series *series)
+{
+	return text_equal(series->words, RENEWAL);
 }
 
 static char *words_of(const struct sweep_world *world, const struct series *series)
@@ -85,6 +96,13 @@ static char *words_of(const struct sweep_world *world, const struct series *seri
 
 /* ----------------------------------------------------------------------------------- the killing */
 
+/* Where the last call wrote to, and how many in a row have. */
+struct written {
+	pid_t pid;
+	int fd;
+	size_t times;
+};
+
 /* A call that is killed at one of its calls. */
 struct victim {
 	struct sweep_world *world;
@@ -92,6 +110,7 @@ struct victim {
 	char *words;
 	const char *end;  /* what is left when nobody disturbs it */
 	size_t at, calls; /* from 1; so far */
+	struct written written;
 	struct power_watch watches[3];
 	struct power power;
 	struct text what; /* the call at which it happened */
@@ -124,14 +143,44 @@ static int act_of(enum way way)
 	abort();
 }
 
+static bool is_sync(const struct tracer_call *call)
+{
+	return call->number == SYS_fsync || call->number == SYS_fdatasync ||
+	       call->number == SYS_syncfs || call->number == SYS_sync_file_range;
+}
+
+/* Of a database's dozens of writes in a row those before which none and one was made tell all kinds. */
+static bool is_one_of_many(struct written *written, const struct tracer_call *call)
+{
+	int fd = (int)call->args[0];
+
+	if (call->number != SYS_pwrite64 || call->pid != written->pid || fd != written->fd)
+		*written = (struct written){ call->pid, fd, 0 };
+	if (call->number == SYS_pwrite64)
+		written->times++;
+	return written->times > 2 && !getenv("SBX_LONG");
+}
+
+/* Before a call that changes nothing all is as it was before the next one. */
+static bool is_point(struct victim *victim, const struct tracer_call *call)
+{
+	enum way way = victim->series->way;
+
+	if (is_one_of_many(&victim->written, call))
+		return false;
+	if (call->number == SYS_ioctl && call->args[1] == TCGETS)
+		return false;
+	if (way == WAY_KILL_CHILD && !call->of_child)
+		return false;
+	return way == WAY_POWER || !is_sync(call);
+}
+
 static int on_call(void *context, const struct tracer_call *call)
 {
 	struct victim *victim = context;
 	enum way way = victim->series->way;
 
-	if (way == WAY_KILL_CHILD && !call->of_child)
-		return TRACER_GO_ON;
-	if (++victim->calls != victim->at) {
+	if (!is_point(victim, call) || ++victim->calls != victim->at) {
 		if (way == WAY_POWER)
 			power_note(&victim->power, call);
 		return TRACER_GO_ON;
@@ -204,20 +253,30 @@ static void expect_protected(const struct victim *victim, const char *when)
 }
 
 /*
- * Passes are minutes apart, so the locks that a process left in the repository are old by the next one.
- * Those on the refs of salvages stay: nobody needs them, for the next takes another name.
+ * Passes are minutes apart, so the locks that a process left on refs are old by the next one. That on all
+ * packed refs has to be an hour old.
  */
 static void age_locks(const struct sweep_world *world)
 {
-	static const char *const refs[] = { "all", "unsaved" };
-	const struct timespec then = { .tv_sec = time(NULL) - 120 }, times[] = { then, then };
+	static const char *const locks[] = { "refs/heads/sbx/all", "refs/heads/sbx/unsaved",
+		"refs/sbx/salvage/unsaved", "packed-refs" };
+	const struct timespec then = { .tv_sec = time(NULL) - 2 * 60 * 60 },
+			      times[] = { then, then };
 
-	for (size_t i = 0; i < ARRAY_SIZE(refs); i++) {
-		char *lock CLEANUP(mem_done) =
-			mem_printf("%s/refs/heads/sbx/%s.lock", world->repo, refs[i]);
+	for (size_t i = 0; i < ARRAY_SIZE(locks); i++) {
+		char *lock CLEANUP(mem_done) = mem_printf("%s/%s.lock", world->repo, locks[i]);
 
 		(void)utimensat(AT_FDCWD, lock, times, AT_SYMLINK_NOFOLLOW);
 	}
+}
+
+static void reset(struct sweep_world *world, const struct series *series)
+{
+	char *database CLEANUP(mem_done) = mem_printf("%s/reap.db", world->state);
+
+	sweep_world_reset(world);
+	if (is_renewal(series))
+		assert_int_equal(unlink(database), 0);
 }
 
 /* Its exit code, its complaints and its report: for the caller to free. */
@@ -234,7 +293,10 @@ static int call_and_pass(struct sweep_world *world, const struct series *series,
 {
 	int code = sweep_world_run(world, words);
 
-	return code != 0 || is_pass(series) ? code : sweep_world_run(world, PASS);
+	/* It may have been killed behind the last step: then there is a database, as the pass tells. */
+	if (code == EXIT_STATE && is_renewal(series))
+		code = EXIT_DONE;
+	return code != EXIT_DONE || is_pass(series) ? code : sweep_world_run(world, PASS);
 }
 
 /* What it leaves when nobody disturbs it; made when it is first asked for, once in each world. */
@@ -249,7 +311,7 @@ static const char *undisturbed(struct sweep_world *world, const struct series *s
 
 	if (known)
 		return known;
-	sweep_world_reset(world);
+	reset(world, series);
 	code = call_and_pass(world, series, words);
 	said = all_said(world, code);
 	if (code != 0)
@@ -324,7 +386,7 @@ static enum sweep_answer try_point(
 	};
 	int status;
 
-	sweep_world_reset(world);
+	reset(world, series);
 	if (series->way == WAY_POWER)
 		power_watch(&victim);
 	status = run_victim(&victim);

@@ -45,8 +45,9 @@ static void make_template(const struct sweep_world *world)
 		  "git init -q --template= -b main %s/seed; cd %s/seed; mkdir src; "
 		  "echo a >a.txt; echo b >src/b.c; echo /scratch/ >.gitignore; git add -A; "
 		  "git commit -qm one; git clone -q --template= --bare . %s; "
-		  "for run in all unsaved overdue pinned live fresh; do "
-		  "git -C %s worktree add -q -b sbx/$run %s/$run; done",
+		  "cd %s; for run in all unsaved overdue pinned live fresh; do "
+		  "git worktree add -q -b sbx/$run %s/$run; "
+		  "[ $run != all ] || git pack-refs --all; done",
 		world->base, world->root, world->paths, world->state, world->base, world->base,
 		world->repo, world->repo, world->root);
 	run_shell("set -e; cd %s; mkdir -p all/scratch/m %s/all/deep foreign; echo o "

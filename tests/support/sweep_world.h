@@ -2,7 +2,8 @@
  * A small world for a sweep, on a tmpfs of its own, that can be made again in milliseconds. A pass
  * over it has to do with every kind of resource and outcome:
  *
- *   all        finished: tree with a mount, git record, branch, cgroup with a process, path, container
+ *   all        finished: tree with a mount, git record, packed branch, cgroup with a process, path,
+ *              container
  *   unsaved    finished, with work that has to be salvaged first
  *   overdue    over its deadline: its process and cgroup are stopped, its tree stays
  *   pinned · live · foreign    not to be touched; nor is fresh, a worktree that nobody registered

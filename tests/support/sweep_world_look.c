@@ -94,13 +94,10 @@ static void describe_salvaged_ref(struct text *text, git_repository *repository,
 		(void)git_oid_tostr(id, sizeof(id), git_commit_tree_id(commit));
 		git_commit_free(commit);
 	}
-	text_addf(text, "salvaged: a tree %s\n", id);
+	text_addf(text, "salvaged: %s, a tree %s\n", name, id);
 }
 
-/*
- * A commit is of its time; the tree that it keeps is not. Its name is another one when a process that
- * was killed has left a lock on the first.
- */
+/* A commit is of its time; the tree that it keeps is not. */
 static void describe_salvaged(struct text *text, const struct sweep_world *world)
 {
 	git_repository *repository;
@@ -221,8 +218,7 @@ char *sweep_world_protected(const struct sweep_world *world)
 	static const char *const things[] = { "ws/pinned", "ws/pinned.sbx", "ws/pinned.keep",
 		"ws/live", "ws/live.sbx", "ws/foreign", "ws/fresh", "repo.git/worktrees/pinned",
 		"repo.git/worktrees/fresh", "repo.git/worktrees/live",
-		"repo.git/refs/heads/sbx/pinned", "repo.git/refs/heads/sbx/live",
-		"repo.git/packed-refs", "repo.git/HEAD" };
+		"repo.git/refs/heads/sbx/pinned", "repo.git/refs/heads/sbx/live", "repo.git/HEAD" };
 	struct text text = { 0 };
 
 	for (size_t i = 0; i < ARRAY_SIZE(things); i++) {
