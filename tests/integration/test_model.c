@@ -630,8 +630,9 @@ static bool same_things(const struct sight *a, const struct sight *b)
 /* What holds for the rest of the pass, since it did not see this when it decided. */
 enum promise {
 	PROMISE_NOTHING,
-	PROMISE_TREE, /* what stands there is not the run's, and stays */
-	PROMISE_WHOLE /* nothing of the run goes */
+	PROMISE_MARKER, /* it is not taken to its end */
+	PROMISE_TREE,   /* what stands there is not the run's, and stays */
+	PROMISE_WHOLE   /* nothing of the run goes */
 };
 
 static void check_between(
@@ -642,6 +643,8 @@ static void check_between(
 	if (promise == PROMISE_WHOLE && !same_things(then, after))
 		fault(play, "r%u: after %s meanwhile something went", between->run,
 			op_name(between->kind));
+	if (promise == PROMISE_MARKER && then->marker != after->marker)
+		fault(play, "r%u: a .keep appeared, and it was taken to its end", between->run);
 	if (promise == PROMISE_TREE &&
 		(then->tree != after->tree || then->tree_sum != after->tree_sum))
 		fault(play, "r%u: the directory that was made meanwhile is not as it was",
@@ -670,6 +673,11 @@ static enum promise hand_promises(struct play *play, const struct op *between, b
 	bool same = own && !claimed && then->tree == run->tree;
 
 	switch ((int)between->kind) {
+	case OP_PASS_KEEP:
+		if (same)
+			return PROMISE_WHOLE;
+		return own && then->tree == run->tree && then->marker ? PROMISE_MARKER
+								      : PROMISE_NOTHING;
 	case OP_PASS_RECREATE:
 		return own ? PROMISE_TREE : PROMISE_NOTHING;
 	case OP_GUEST:
@@ -708,7 +716,7 @@ static enum promise do_between(struct play *play, struct pass *pass, const struc
 
 	look_after(play, pass);
 	check_kept(play, pass, between->run);
-	if (between->kind == OP_GUEST || between->kind == OP_LOCK)
+	if (between->kind == OP_GUEST || between->kind == OP_LOCK || between->kind == OP_PASS_KEEP)
 		claimed = is_claimed(play, between->run);
 	if (!pass->expected[between->run].stays_whole)
 		run->begun = MAYBE;
@@ -721,8 +729,8 @@ static enum promise do_between(struct play *play, struct pass *pass, const struc
 	if (code < 0)
 		promise = hand_promises(play, between, claimed, &then, &after);
 	if (promise == PROMISE_WHOLE && !whole && begun == NO)
-		fault(play, "r%u: a verb was answered with 0 when something was gone already",
-			between->run);
+		fault(play, "r%u: %s came when something was gone already, and nothing had begun",
+			between->run, op_name(between->kind));
 	model_run_told(&play->model, between, code, &then, &after);
 	pass->before[between->run] = after;
 	if (play->loud)

@@ -53,6 +53,16 @@ void model_begin(struct model *model, const struct ops *ops, int64_t now_s)
 
 /* ---- the host */
 
+/* Else nothing tells how long it slept. */
+static bool was_passed_in_this_boot(const struct model *model)
+{
+	bool all = !model->never;
+
+	for (unsigned i = 0; i < model->clock_count; i++)
+		all &= model->clocks[i].boots == model->boots;
+	return all;
+}
+
 void model_host(struct model *model, const struct op *op, int64_t now_s)
 {
 	if (op->kind == OP_HOLD || op->kind == OP_RESUME) {
@@ -67,6 +77,10 @@ void model_host(struct model *model, const struct op *op, int64_t now_s)
 		model->true_s += now_s - model->now_s;
 	}
 	model->now_s = now_s;
+	if (op->kind != OP_ADVANCE) {
+		model->graced_s = 0;
+		model->suspended = op->kind == OP_SUSPEND && was_passed_in_this_boot(model);
+	}
 	if (op->kind != OP_SUSPEND && op->kind != OP_REBOOT)
 		return;
 	model->disturbed = true;
@@ -111,6 +125,9 @@ void model_passed(struct model *model, enum pass_end end)
 			model->disturbed_s = model->now_s;
 		}
 	}
+	if (model->suspended)
+		model->graced_s = model->now_s + GRACE_S;
+	model->suspended = false;
 	assert(model->clock_count < CLOCKS_MAX);
 	model->clocks[model->clock_count++] = now;
 }
@@ -453,6 +470,12 @@ static int64_t at_most(const struct model *model, int64_t end_s)
 		(model->disturbance_seen ? model->disturbed_s : model->now_s) + GRACE_S);
 }
 
+/* What the first pass after a suspend surely adds. */
+static int64_t at_least(const struct model *model, int64_t end_s)
+{
+	return later(end_s, model->suspended ? model->now_s + GRACE_S : model->graced_s);
+}
+
 static enum maybe finished_is_due(
 	const struct model *model, const struct model_run *run, const struct pass_way *way)
 {
@@ -491,10 +514,10 @@ static struct activity activity_of(const struct model *model, const struct model
 		activity.sign_most_s = later(activity.sign_most_s, run->mark.sign_most_s);
 		activity.deadline_s = later(activity.deadline_s, run->mark.deadline_s);
 	}
-	activity.lease = YES - since(model->now_s, activity.sign_least_s + LEASE_S,
+	activity.lease = YES - since(model->now_s, at_least(model, activity.sign_least_s + LEASE_S),
 				       at_most(model, activity.sign_most_s + LEASE_S));
 	end_s = activity.deadline_s + GRACE_S;
-	activity.past_deadline = since(model->now_s, end_s, at_most(model, end_s));
+	activity.past_deadline = since(model->now_s, at_least(model, end_s), at_most(model, end_s));
 	return activity;
 }
 
@@ -673,7 +696,7 @@ static void note_stop(struct model *model, struct model_run *run)
 static bool went_unseen(
 	const struct model_run *run, const struct told_run *told, const struct sight *after)
 {
-	bool was = model_is_known(run) || (run->seen_least_s && !after->tree && !after->record);
+	bool was = is_recorded(run) || (run->seen_least_s && !after->tree && !after->record);
 
 	if (!told)
 		return was;

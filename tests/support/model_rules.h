@@ -69,6 +69,8 @@ struct model {
 	bool disturbed; /* by a boot or a suspend, ever */
 	bool disturbance_seen;
 	int64_t disturbed_s; /* when a pass saw it */
+	int64_t graced_s;    /* by a suspend, surely until then; 0: by none */
+	bool suspended;      /* no pass was since */
 	bool held;
 	int64_t held_until_s; /* 0: until resumed */
 };
