@@ -37,7 +37,7 @@
 
 enum {
 	SECONDS_LONG = 1800,
-	WORLDS = 60,
+	WORLDS = 30,
 	SEED = 4,
 	WORKERS = 2,
 	WORDS_MAX = 32,
