@@ -1,4 +1,5 @@
 /* Which processes work in which directories: the second half of processes.h. */
+#include "mount_leave.h"
 #include "proc.h"
 #include "processes.h"
 
@@ -34,7 +35,8 @@ struct search {
 	void *context;
 	bool descriptors; /* open directories count too */
 
-	struct directory top;              /* our "/" */
+	struct directory top; /* our "/" */
+	struct mount_exits exits;
 	struct directory cleared[CLEARED]; /* known to lie in none of the places */
 	unsigned unseen;                   /* processes that could not be looked at */
 	char first_unseen[PROC_TEXT];
@@ -43,7 +45,7 @@ struct search {
 
 /* The process that is being looked at. */
 struct suspect {
-	int entry;
+	int entry, task; /* its directory, and that of one of its threads */
 	pid_t pid;
 	const char *how;
 };
@@ -115,6 +117,67 @@ static bool search_match(
 	return found;
 }
 
+static bool place_lies_on(const void *context, uint64_t dev)
+{
+	const struct search *search = context;
+
+	for (size_t i = 0; i < search->count; i++)
+		if (search->places[i].dev == dev)
+			return true;
+	return false;
+}
+
+/*
+ * From a directory of which nothing may be asked, because of the mount it is on, to the one that the
+ * mount lies in; none of the places can be on the way. Everything else stays as it is. 0, -errno.
+ */
+static int search_leave(struct search *search, int *at, const struct suspect *suspect)
+{
+	char name[40];
+	int r;
+
+	(void)snprintf(name, sizeof(name), "/proc/self/fdinfo/%d", *at);
+	r = mount_leave(&search->exits, suspect->task, proc_mount_id(AT_FDCWD, name), place_lies_on,
+		search);
+	if (r < 0)
+		return r == -ENOENT ? 0 : r;
+	(void)close(*at);
+	*at = r;
+	return 0;
+}
+
+/* A directory of another mount than the last. */
+static int search_enter(struct search *search, int *at, const struct suspect *suspect,
+	struct directory *ret_directory)
+{
+	int r = search_leave(search, at, suspect);
+
+	return r < 0 ? r : directory_read(*at, ret_directory);
+}
+
+/* One level up. 1, 0 there is none, -errno. */
+static int search_up(
+	struct search *search, int *at, const struct suspect *suspect, struct directory *here)
+{
+	int up = openat(*at, "..", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	struct directory above = { 0 };
+	int r;
+
+	if (up < 0)
+		return errno == ENOENT ? 0 : -errno; /* cut off from what was above it */
+	(void)close(*at);
+	*at = up;
+	r = directory_read(up, &above);
+	if (r < 0 || above.mount != here->mount)
+		r = search_enter(search, at, suspect, &above);
+	if (r < 0)
+		return r;
+	if (directory_equal(here, &above))
+		return 0; /* the top of its own mount namespace */
+	*here = above;
+	return 1;
+}
+
 /*
  * From a directory of the suspect up to the top, by ".." and so through the mounts as the suspect
  * has them. A directory that is deleted still has the parent that it had.
@@ -122,36 +185,28 @@ static bool search_match(
 static int search_climb(struct search *search, int start, const struct suspect *suspect)
 {
 	int at CLEANUP(fd_done) = start;
-	struct directory first, here = { 0 }, above = { 0 };
+	struct directory first, here = { 0 };
 	bool found = false;
 	int r = directory_read(at, &here);
 
+	if (r == 0 && directory_equal(search_slot(search, &here), &here))
+		return 0;
+	if (r < 0 || !directory_equal(&here, &search->top))
+		r = search_enter(search, &at, suspect, &here);
 	if (r < 0)
 		return r;
-	if (directory_equal(search_slot(search, &here), &here))
-		return 0;
 	first = here;
 	for (int level = 0;; level++) {
-		int up;
-
 		found |= search_match(search, &here, suspect);
 		if (directory_equal(&here, &search->top))
 			break;
 		if (level == LEVELS_MAX)
 			return -ELOOP;
-		up = openat(at, "..", O_PATH | O_DIRECTORY | O_CLOEXEC);
-		if (up < 0 && errno == ENOENT)
-			break; /* cut off from what was above it */
-		if (up < 0)
-			return -errno;
-		(void)close(at);
-		at = up;
-		r = directory_read(at, &above);
+		r = search_up(search, &at, suspect, &here);
 		if (r < 0)
 			return r;
-		if (directory_equal(&here, &above))
-			break; /* the top of its own mount namespace */
-		here = above;
+		if (r == 0)
+			break;
 	}
 	if (!found)
 		*search_slot(search, &first) = first;
@@ -168,6 +223,7 @@ static int search_link(struct search *search, int task, const char *link, struct
 
 	if (start < 0)
 		return errno == ENOENT ? -ESRCH : -errno;
+	suspect->task = task;
 	suspect->how = text_equal(link, "cwd") ? "working directory" : "root";
 	return search_climb(search, start, suspect);
 }
@@ -243,6 +299,7 @@ static int search_descriptor(
 
 	if (start < 0)
 		return errno == ENOENT || errno == ENOTDIR ? 0 : -errno;
+	suspect->task = suspect->entry;
 	suspect->how = "open directory";
 	return search_climb(search, start, suspect);
 }
@@ -323,6 +380,11 @@ static int top_read(struct directory *ret_top)
 	return top < 0 ? -errno : directory_read(top, ret_top);
 }
 
+static void search_done(struct search *search)
+{
+	mount_exits_done(&search->exits);
+}
+
 static int search_run(struct search *search, struct error *error)
 {
 	int first CLEANUP(fd_done) = -EBADF;
@@ -349,7 +411,7 @@ int processes_in(const struct process_place *places, size_t count,
 		const struct process_seen *process),
 	void *context, struct error *error)
 {
-	struct search search = {
+	struct search search CLEANUP(search_done) = {
 		.places = places, .count = count, .seen = seen, .context = context
 	};
 
@@ -361,7 +423,7 @@ int processes_holding(const struct process_place *places, size_t count,
 		const struct process_seen *process),
 	void *context, struct error *error)
 {
-	struct search search = { .places = places,
+	struct search search CLEANUP(search_done) = { .places = places,
 		.count = count,
 		.seen = seen,
 		.context = context,

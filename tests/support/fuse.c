@@ -17,12 +17,17 @@ enum { REQUEST_MAX = 1 << 18 };
 
 struct fuse fuse_mount(const char *point)
 {
+	return fuse_mount_of(point, 0, "");
+}
+
+struct fuse fuse_mount_of(const char *point, unsigned user, const char *more)
+{
 	struct fuse fuse = { .fd = open("/dev/fuse", O_RDWR | O_CLOEXEC) };
-	char options[96];
+	char options[160];
 
 	assert_return_code(fuse.fd, errno);
-	(void)snprintf(
-		options, sizeof(options), "fd=%d,rootmode=40000,user_id=0,group_id=0", fuse.fd);
+	(void)snprintf(options, sizeof(options), "fd=%d,rootmode=40000,user_id=%u,group_id=%u%s",
+		fuse.fd, user, user, more);
 	assert_return_code(
 		mount("sbx", point, "fuse.sbxtest", MS_NOSUID | MS_NODEV, options), errno);
 	return fuse;

@@ -17,6 +17,9 @@ struct fuse {
 /* Mounts one that never answers. */
 struct fuse fuse_mount(const char *point);
 
+/* The same, of a user, and with more options (",allow_other"). */
+struct fuse fuse_mount_of(const char *point, unsigned user, const char *more);
+
 /* Starts a server for it, which ends with us. */
 void fuse_serve(struct fuse *fuse);
 

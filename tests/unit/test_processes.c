@@ -3,8 +3,10 @@
 #include "base/clock.h"
 #include "base/text.h"
 #include "child.h"
+#include "fuse.h"
 #include "os/dir.h"
 #include "os/processes.h"
+#include "workdir.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -383,6 +385,69 @@ static void a_directory_bound_into_the_tree_counts_only_through_that_mount(void 
 	assert_int_equal(umount2(below(world, "tree/deep"), MNT_DETACH), 0);
 }
 
+enum { SOMEBODY = 1000, LOOK_S = 120 };
+
+/* A child of that user that sleeps there. */
+static pid_t start_as(unsigned user, const char *directory)
+{
+	int there[2];
+	char byte;
+	pid_t pid;
+
+	assert_int_equal(pipe2(there, O_CLOEXEC), 0);
+	pid = fork();
+	assert_return_code(pid, errno);
+	if (pid == 0) {
+		if (setresgid(user, user, user) != 0 || setresuid(user, user, user) != 0 ||
+			chdir(directory) != 0 || write(there[1], "", 1) != 1)
+			_exit(1);
+		(void)prctl(PR_SET_PDEATHSIG, SIGKILL);
+		for (;;)
+			(void)pause();
+	}
+	(void)close(there[1]);
+	assert_int_equal(read(there[0], &byte, 1), 1);
+	(void)close(there[0]);
+	return pid;
+}
+
+/* Somebody works on a mount that is told by `more`, at that name, while its server stands still. */
+static size_t look_beside_mount(
+	struct world *world, const char *at, unsigned user, const char *more)
+{
+	struct fuse fuse;
+	size_t count;
+
+	assert_int_equal(chmod(world->directory, 0755), 0);
+	fuse = fuse_mount_of(below(world, at), user, more);
+	fuse_serve(&fuse);
+	world->child = start_as(user, below(world, at));
+	assert_int_equal(kill(fuse.server, SIGSTOP), 0);
+	(void)alarm(LOOK_S);
+	count = world_look(world, "tree");
+	(void)alarm(0);
+	fuse_kill(&fuse);
+	child_end(world->child);
+	world->child = 0;
+	assert_int_equal(umount2(below(world, at), MNT_DETACH), 0);
+	return count;
+}
+
+/* Even root may not look into what another user mounted: that is no reason to see nothing at all. */
+static void a_mount_that_keeps_root_out_hides_nobody(void **state)
+{
+	assert_int_equal(look_beside_mount(*state, "tree2", SOMEBODY, ""), 0);
+	assert_int_equal(look_beside_mount(*state, "tree/deep", SOMEBODY, ""), 1);
+}
+
+static void nothing_is_asked_of_a_mount_that_somebody_works_on(void **state)
+{
+	static const char more[] = ",default_permissions,allow_other";
+
+	assert_int_equal(look_beside_mount(*state, "tree2", 0, more), 0);
+	assert_int_equal(look_beside_mount(*state, "tree/deep", 0, more), 1);
+}
+
 static void every_process_of_a_directory_is_told(void **state)
 {
 	struct world *world = *state;
@@ -504,6 +569,8 @@ int main(void)
 		IN_WORLD(a_tree_that_was_renamed_is_the_same_tree),
 		IN_WORLD(a_bind_mount_in_the_tree_is_in_the_tree),
 		IN_WORLD(a_directory_bound_into_the_tree_counts_only_through_that_mount),
+		IN_WORLD(a_mount_that_keeps_root_out_hides_nobody),
+		IN_WORLD(nothing_is_asked_of_a_mount_that_somebody_works_on),
 		IN_WORLD(every_process_of_a_directory_is_told),
 		IN_WORLD(the_same_inode_of_another_filesystem_is_another_directory),
 		IN_WORLD(a_directory_that_is_only_open_counts_for_who_asks_for_holders),
@@ -511,5 +578,5 @@ int main(void)
 		IN_WORLD(hidden_processes_are_unknown_and_not_gone),
 	};
 
-	return cmocka_run_group_tests_name("processes", tests, NULL, NULL);
+	return cmocka_run_group_tests_name("processes", tests, workdir_own_mounts, NULL);
 }

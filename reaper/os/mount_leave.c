@@ -1,0 +1,93 @@
+#include "mount_leave.h"
+
+#include "base/pathname.h"
+#include "base/text.h"
+#include "dir.h"
+#include "proc.h"
+
+#include <errno.h>
+#include <fcntl.h>
+
+void mount_exits_done(struct mount_exits *exits)
+{
+	mounts_done(&exits->ours);
+}
+
+/* Filesystems whose answers come from somebody who may sleep, or be gone. */
+static bool has_server(const struct mount *mount)
+{
+	static const char *const types[] = { "fuse", "nfs", "cifs", "smb", "9p", "ceph", "afs",
+		"lustre", "gpfs", "orangefs", "coda" };
+
+	for (size_t i = 0; i < ARRAY_SIZE(types); i++)
+		if (text_starts(mount->type, types[i]))
+			return true;
+	return false;
+}
+
+static const struct mount *mount_by_id(const struct mount_table *table, uint64_t id)
+{
+	for (size_t i = 0; i < table->count; i++)
+		if (table->mounts[i].id == id)
+			return &table->mounts[i];
+	return NULL;
+}
+
+/* One that lies in itself is the first of its namespace. */
+static const struct mount *mount_above(const struct mount_table *table, const struct mount *mount)
+{
+	return mount->parent == mount->id ? NULL : mount_by_id(table, mount->parent);
+}
+
+/* By its path, but it must be on the mount that the table says. */
+static int open_parent(const struct mount *mount, int top)
+{
+	char *parent CLEANUP(mem_done) = pathname_parent(mount->point);
+	int fd CLEANUP(fd_done) = text_equal(parent, "/")
+					  ? fcntl(top, F_DUPFD_CLOEXEC, 0)
+					  : dir_open_through(top, parent + 1, O_PATH | O_DIRECTORY);
+	char name[40];
+
+	if (fd < 0)
+		return text_equal(parent, "/") ? -errno : fd;
+	(void)snprintf(name, sizeof(name), "/proc/self/fdinfo/%d", fd);
+	return proc_mount_id(AT_FDCWD, name) == mount->parent ? TAKE_FD(fd) : -ESTALE;
+}
+
+static int leave(const struct mount_table *table, const struct mount *mount, int top,
+	bool (*needed)(const void *context, uint64_t dev), const void *context)
+{
+	const struct mount *outermost = NULL;
+
+	for (; mount && !needed(context, mount->dev); mount = mount_above(table, mount))
+		if (has_server(mount))
+			outermost = mount;
+	return outermost ? open_parent(outermost, top) : -ENOENT;
+}
+
+int mount_leave(struct mount_exits *exits, int task, uint64_t id,
+	bool (*needed)(const void *context, uint64_t dev), const void *context)
+{
+	struct mount_table theirs CLEANUP(mounts_done) = { 0 };
+	int file CLEANUP(fd_done) = -EBADF, top CLEANUP(fd_done) = -EBADF;
+	const struct mount *mount;
+	int r = exits->read ? 0 : mounts_read(&exits->ours, NULL);
+
+	if (r < 0)
+		return r;
+	exits->read = true;
+	mount = mount_by_id(&exits->ours, id);
+	if (mount) {
+		top = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
+		return top < 0 ? -errno : leave(&exits->ours, mount, top, needed, context);
+	}
+	file = openat(task, "mountinfo", O_RDONLY | O_CLOEXEC);
+	top = openat(task, "root", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	if (file < 0 || top < 0)
+		return -errno;
+	r = mounts_read_from(file, "mountinfo", &theirs, NULL);
+	if (r < 0)
+		return r;
+	mount = mount_by_id(&theirs, id);
+	return mount ? leave(&theirs, mount, top, needed, context) : -ENOENT;
+}
