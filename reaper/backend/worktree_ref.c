@@ -14,7 +14,7 @@
 #include <fcntl.h>
 #include <sys/stat.h>
 
-enum { REF_MS = 30 * 1000, LOCK_STALE_S = 60, PACKED_LOCK_STALE_S = 60 * 60 };
+enum { REF_MS = 30 * 1000, LOCK_STALE_S = 60 };
 
 struct deletion {
 	const char *common, *name, *commit;
@@ -67,24 +67,18 @@ static mode_t mask_for(int common)
 }
 
 /* What cannot be dropped is said by whoever it keeps from his work. */
-static void drop_stale_lock(int common, const char *name, int64_t stale_s)
+void worktree_ref_unlock(int common, const char *name)
 {
 	char *above CLEANUP(mem_done) = mem_printf("/%s", name);
 	char *parent CLEANUP(mem_done) = pathname_parent(above);
 	char *lock CLEANUP(mem_done) = mem_printf("%s.lock", pathname_last(name));
-	int dir CLEANUP(fd_done) = -EBADF;
+	int dir CLEANUP(fd_done) = dir_open_below(common, parent + 1, O_RDONLY | O_DIRECTORY, NULL);
 	struct stat stat;
 
-	dir = dir_open_below(common, parent[1] ? parent + 1 : ".", O_RDONLY | O_DIRECTORY, NULL);
 	if (dir < 0 || fstatat(dir, lock, &stat, AT_SYMLINK_NOFOLLOW) < 0 ||
-		!S_ISREG(stat.st_mode) || stat.st_mtime > clock_wall_s() - stale_s)
+		!S_ISREG(stat.st_mode) || stat.st_mtime > clock_wall_s() - LOCK_STALE_S)
 		return;
 	(void)file_remove(dir, lock, NULL);
-}
-
-void worktree_ref_unlock(int common, const char *name)
-{
-	drop_stale_lock(common, name, LOCK_STALE_S);
 }
 
 /* A part of it that is not its owner's, such as what root once made there, takes us ourselves. */
@@ -101,7 +95,6 @@ static int delete_confined(
 		return r;
 	(void)umask(mask_for(common));
 	worktree_ref_unlock(common, deletion->name);
-	drop_stale_lock(common, "packed-refs", PACKED_LOCK_STALE_S);
 	r = delete (deletion, &unsaid);
 	fsuser_end(&owner);
 	if (r < 0 && r != -ESTALE && owner.other && confined)

@@ -17,14 +17,15 @@
  * A process that is killed while it has a ref locked, one of ours too, leaves the lock: then nobody can
  * delete that ref, or make it anew. Whoever lives waits for it a tenth of a second by default
  * (core.filesRefLockTimeout, git-config(1)), so none is held for a minute: one that old goes. Only for
- * who is confined to that directory and its owner, or the same by other means (MUST 1).
+ * a run's own ref, and for who is confined to that directory and its owner, or the same by other means
+ * (MUST 1). Never packed-refs.lock: all refs are behind it, and git holds it closed and empty for as long
+ * as it writes them, so that nothing tells a dead one from that of a host which slept meanwhile.
  */
 void worktree_ref_unlock(int common, const char *name);
 
 /*
- * A stale lock on it goes first. So does one on "packed-refs" when it is an hour old: git may have that
- * for as long as it takes to write every ref of a repository. `commit`: 40 hexadecimal digits. 1, 0 it was gone already (or its repository was), -ESTALE it is at
- * another commit, -ETIME, -errno.
+ * A stale lock on it goes first. `commit`: 40 hexadecimal digits. 1, 0 it was gone already (or its
+ * repository was), -ESTALE it is at another commit, -ETIME, -errno.
  */
 int worktree_ref_delete(
 	const char *common, const char *name, const char *commit, struct error *error);

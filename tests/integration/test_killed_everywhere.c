@@ -254,20 +254,21 @@ static void expect_protected(const struct victim *victim, const char *when)
 
 /*
  * Passes are minutes apart, so the locks that a process left on refs are old by the next one. That on all
- * packed refs has to be an hour old.
+ * packed refs waits for a person, who has read in the report that it is there.
  */
 static void age_locks(const struct sweep_world *world)
 {
-	static const char *const locks[] = { "refs/heads/sbx/all", "refs/heads/sbx/unsaved",
-		"refs/sbx/salvage/unsaved", "packed-refs" };
-	const struct timespec then = { .tv_sec = time(NULL) - 2 * 60 * 60 },
-			      times[] = { then, then };
+	static const char *const refs[] = { "refs/heads/sbx/all", "refs/heads/sbx/unsaved",
+		"refs/sbx/salvage/unsaved" };
+	const struct timespec then = { .tv_sec = time(NULL) - 120 }, times[] = { then, then };
+	char *packed CLEANUP(mem_done) = mem_printf("%s/packed-refs.lock", world->repo);
 
-	for (size_t i = 0; i < ARRAY_SIZE(locks); i++) {
-		char *lock CLEANUP(mem_done) = mem_printf("%s/%s.lock", world->repo, locks[i]);
+	for (size_t i = 0; i < ARRAY_SIZE(refs); i++) {
+		char *lock CLEANUP(mem_done) = mem_printf("%s/%s.lock", world->repo, refs[i]);
 
 		(void)utimensat(AT_FDCWD, lock, times, AT_SYMLINK_NOFOLLOW);
 	}
+	(void)unlink(packed);
 }
 
 static void reset(struct sweep_world *world, const struct series *series)

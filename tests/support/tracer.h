@@ -28,8 +28,9 @@ struct trace {
 	const long *
 		calls; /* that stop; mmap only of files and shared memory, for malloc makes others */
 	size_t call_count;
-	void (*prepare)(void *program_context); /* in the child, before any call of it stops; or NULL */
-	int (*program)(void *program_context);  /* in the child: its answer is the exit code */
+	void (*prepare)(
+		void *program_context); /* in the child, before any call of it stops; or NULL */
+	int (*program)(void *program_context); /* in the child: its answer is the exit code */
 	void *program_context;
 	int (*on_call)(void *context, const struct tracer_call *call); /* an act or -errno */
 	void *context;
