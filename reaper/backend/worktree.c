@@ -24,7 +24,6 @@
 #include "worktree_ask.h"
 #include "worktree_census.h"
 #include "worktree_discover.h"
-#include "worktree_identify.h"
 #include "worktree_salvage.h"
 #include "worktree_sight.h"
 
@@ -91,14 +90,6 @@ static struct branch_memory *remember(struct worktree_state *state, const struct
 	return memory;
 }
 
-static int worktree_identify_any(
-	void *context, struct resource *resource, struct arena *arena, struct error *error)
-{
-	const struct worktree_state *state = context;
-
-	return worktree_identify(state->settings, resource, arena, error);
-}
-
 static void worktree_discover_all(void *context, struct inventory *inventory, const char *only)
 {
 	const struct worktree_state *state = context;
@@ -116,6 +107,15 @@ static int64_t ask_deadline_ms(const struct settings *settings)
 	int64_t part_ms = settings->limits.time_budget_ms / PART;
 
 	return deadline_in_ms(part_ms > 0 && part_ms < LIMIT_MS ? part_ms : LIMIT_MS);
+}
+
+static int worktree_identify_any(
+	void *context, struct resource *resource, struct arena *arena, struct error *error)
+{
+	const struct worktree_state *state = context;
+
+	return worktree_ask_identity(
+		state->settings, ask_deadline_ms(state->settings), resource, arena, error);
 }
 
 static struct branch_ask branch_question(

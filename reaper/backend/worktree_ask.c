@@ -1,11 +1,14 @@
 #include "worktree_ask.h"
 
 #include "base/text.h"
+#include "os/dir.h"
 #include "os/errand.h"
 #include "os/mount_view.h"
 #include "worktree_census.h"
+#include "worktree_identify.h"
 
 #include <errno.h>
+#include <limits.h>
 
 enum { WORDS_MAX = 1024 };
 
@@ -112,4 +115,74 @@ void worktree_ask_branch(const struct branch_ask *ask, int64_t deadline_ms, stru
 	*ret_view = viewed.view;
 	ret_view->why = words_take(arena, viewed.why);
 	ret_view->held = words_take(arena, viewed.held);
+}
+
+struct introduction {
+	const struct settings *settings;
+	const struct resource *resource;
+};
+
+struct identified {
+	uint64_t dev, ino;
+	char repo[PATH_MAX], record[PATH_MAX], branch[WORDS_MAX], base[WORDS_MAX], token[DIR_BIRTH];
+};
+
+/* What is recorded must be whole. */
+static int put_whole(char *words, size_t size, const char *text, struct error *error)
+{
+	if (snprintf(words, size, "%s", text ? text : "") < (int)size)
+		return 0;
+	return error_say(error, ENAMETOOLONG, "what a worktree names is too long: %.60s…", text);
+}
+
+static int identify(void *context, void *result, struct error *error)
+{
+	const struct introduction *introduction = context;
+	struct resource resource = *introduction->resource;
+	struct arena arena CLEANUP(arena_done) = { 0 };
+	struct identified *identified = result;
+	int r = worktree_identify(introduction->settings, &resource, &arena, error);
+
+	identified->dev = resource.dev;
+	identified->ino = resource.ino;
+	if (r >= 0)
+		r = put_whole(identified->repo, sizeof(identified->repo), resource.repo, error);
+	if (r >= 0)
+		r = put_whole(
+			identified->record, sizeof(identified->record), resource.record, error);
+	if (r >= 0)
+		r = put_whole(
+			identified->branch, sizeof(identified->branch), resource.branch, error);
+	if (r >= 0)
+		r = put_whole(identified->base, sizeof(identified->base), resource.base, error);
+	if (r >= 0)
+		r = put_whole(identified->token, sizeof(identified->token), resource.token, error);
+	return r;
+}
+
+int worktree_ask_identity(const struct settings *settings, int64_t deadline_ms,
+	struct resource *resource, struct arena *arena, struct error *error)
+{
+	struct introduction introduction = { settings, resource };
+	struct identified identified = { 0 };
+	const struct errand errand = {
+		.work = identify,
+		.context = &introduction,
+		.what = "look at the worktree to register",
+		.result = &identified,
+		.result_size = sizeof(identified),
+		.deadline_ms = deadline_ms,
+	};
+	int r = errand_run(&errand, error);
+
+	if (r < 0)
+		return r;
+	resource->dev = identified.dev;
+	resource->ino = identified.ino;
+	resource->repo = words_take(arena, identified.repo);
+	resource->record = words_take(arena, identified.record);
+	resource->branch = words_take(arena, identified.branch);
+	resource->base = words_take(arena, identified.base);
+	resource->token = words_take(arena, identified.token);
+	return r;
 }

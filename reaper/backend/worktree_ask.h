@@ -19,3 +19,10 @@ void worktree_ask_work(const struct worktree_place *place, struct arena *arena,
 /* As worktree_branch_look(), without `gits`, until the deadline (boot clock). */
 void worktree_ask_branch(const struct branch_ask *ask, int64_t deadline_ms, struct arena *arena,
 	struct branch_view *ret_view);
+
+/*
+ * worktree_identify() (worktree_identify.h): where the .git of a tree leads is the run's word, and
+ * nobody may answer there. 0, -errno of it, -ETIME.
+ */
+int worktree_ask_identity(const struct settings *settings, int64_t deadline_ms,
+	struct resource *resource, struct arena *arena, struct error *error);

@@ -70,6 +70,32 @@ static void and_so_is_its_branch(void **state)
 	assert_int_equal(branch.present, TRI_YES);
 }
 
+static void and_so_is_a_tree_that_is_registered(void **state)
+{
+	struct git_fixture *fixture = *state;
+	struct resource r1 = git_fixture_r1(fixture), again;
+	struct fuse fuse = hang_refs(fixture);
+	struct error error = { 0 };
+
+	r1.base = r1.branch = NULL;
+	again = r1;
+	fixture->settings.limits.time_budget_ms = A_QUARTER_IS_A_SECOND_MS;
+	assert_int_equal(
+		worktree_backend.identify(fixture->state, &r1, &fixture->arena, &error), -ETIME);
+	let_go(fixture, &fuse);
+	assert_non_null(strstr(error.text, "look at the worktree to register: not done in time"));
+	assert_null(r1.branch);
+	fixture->settings.limits.time_budget_ms = LONG_MS;
+	error = (struct error){ 0 };
+	assert_int_equal(
+		worktree_backend.identify(fixture->state, &again, &fixture->arena, &error), 0);
+	assert_string_equal(again.branch, "sbx/r1");
+	assert_int_equal(strlen(again.base), 40);
+	assert_non_null(again.repo);
+	assert_non_null(again.token);
+	assert_true(again.ino != 0);
+}
+
 /* The child of the parent that is not us; 0: there is none. */
 static int sibling_of(const char *children)
 {
@@ -128,6 +154,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		case_of(a_repository_that_hangs_is_unknown_at_its_deadline),
 		case_of(and_so_is_its_branch),
+		case_of(and_so_is_a_tree_that_is_registered),
 		case_of(one_that_ends_the_library_by_a_signal_is_unknown_with_its_name),
 	};
 
