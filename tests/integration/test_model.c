@@ -13,6 +13,7 @@
  */
 #include "unit.h"
 
+#include "backend/worktree_git.h"
 #include "child.h"
 #include "group.h"
 #include "inplace.h"
@@ -26,7 +27,6 @@
 #include <curl/curl.h>
 #include <dirent.h>
 #include <errno.h>
-#include <git2.h>
 #include <nss.h>
 #include <poll.h>
 #include <pwd.h>
@@ -957,7 +957,7 @@ typedef int work_function(struct play *play, unsigned number);
 /* Each verb begins as a copy of this process: what libraries do first need not be done in each. */
 static void warm_up(void)
 {
-	(void)git_libgit2_init();
+	(void)worktree_git_begin(NULL); /* or its settings would be the default ones */
 	(void)curl_global_init(CURL_GLOBAL_DEFAULT);
 	(void)__nss_configure_lookup("passwd", "files");
 	(void)__nss_configure_lookup("group", "files");
