@@ -80,6 +80,7 @@ enum work { WORK_UNKNOWN, WORK_NONE /* no tree */, WORK_CLEAN, WORK_DIRTY, WORK_
 enum fate {
 	FATE_GOES,     /* nothing in it is unsaved, or that is given up */
 	FATE_SALVAGED, /* what is unsaved is salvaged first */
+	FATE_UNASKED,  /* nobody has looked into it yet: who acts on it looks first */
 	FATE_STAYS     /* tree, branch and git's record stay; whatever else the run has goes */
 };
 

@@ -25,8 +25,8 @@ struct pass_time {
 /*
  * Applies the plan until it is done, the deadline passes or a signal asks to stop; what is not
  * reached is deferred. When somebody holds all passes meanwhile, the rest is held. Each run has its
- * share of the time, those whose trees nobody has looked into come after the others, then those that
- * had trouble before, and what is left of the time goes, in more rounds, to those that need it. Puts
+ * share of the time, those that had trouble before come after the others, those whose trees nobody has
+ * looked into last, and what is left of the time goes, in more rounds, to those that need it. Puts
  * failures on the books; that a run had too little time is none. 0; -errno when the database failed,
  * after which nothing more is begun.
  */

@@ -36,14 +36,14 @@ static void rounds_done(struct rounds *rounds)
 	free(rounds->runs);
 }
 
-/* Who may take long comes later: what nobody had the time to look into yet, and then those with trouble. */
-enum { CLEAR, UNASKED, TROUBLED, RANKS };
+/* Who may take long comes later; last what nobody has looked into yet, for that takes time to no avail. */
+enum { CLEAR, TROUBLED, UNASKED, RANKS };
 
 static int rank_of(const struct run *run)
 {
-	if (run->facts.failed_count || run->facts.unfinished)
-		return TROUBLED;
-	return run->facts.work_unasked ? UNASKED : CLEAR;
+	if (run->facts.work_unasked)
+		return UNASKED;
+	return run->facts.failed_count || run->facts.unfinished ? TROUBLED : CLEAR;
 }
 
 /* Each in the order of work. */

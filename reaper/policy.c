@@ -322,7 +322,7 @@ enum fate policy_fate(const struct question *question)
 	case WORK_CLEAN:
 		return FATE_GOES;
 	case WORK_UNKNOWN:
-		return question->facts->work_unasked ? FATE_SALVAGED : FATE_STAYS;
+		return question->facts->work_unasked ? FATE_UNASKED : FATE_STAYS;
 	case WORK_DIRTY:
 	case WORK_UNPUSHED:
 		break;

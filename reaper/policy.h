@@ -21,8 +21,8 @@ struct question {
  * of the run when rule 10 chooses it. facts->work is looked at last: when
  * everything else says reap and it is WORK_UNKNOWN, the answer is keep, unknown. So a caller that
  * has not looked into the tree yet asks policy_needs_work() first. One that will look into it when
- * its turn comes says so (facts->work_unasked), and is told what follows if all can be salvaged: for
- * a plan, and nothing that may be acted on.
+ * its turn comes says so (facts->work_unasked), and is told FATE_UNASKED: for a plan, and nothing that
+ * may be acted on.
  */
 struct decision policy_decide(const struct question *question);
 

@@ -156,7 +156,8 @@ static bool would_help(const struct whole_plan *plan, const struct plan_limits *
 
 static bool frees_its_trees(const struct decision *decision)
 {
-	return decision->verdict == VERDICT_REAP && decision->fate != FATE_STAYS;
+	return decision->verdict == VERDICT_REAP &&
+	       (decision->fate == FATE_GOES || decision->fate == FATE_SALVAGED);
 }
 
 /* What goes anyway. Answers how many of it have yet to be measured. */
@@ -260,13 +261,20 @@ static void brake_apply(const struct whole_plan *plan, const struct brake *brake
 			keep(&plan->items[i], REASON_BRAKE, 11);
 }
 
+/* Those of which it is not known yet whether they go take what places the others leave. */
 static void defer(const struct whole_plan *plan, int64_t max_runs)
 {
 	int64_t acted = 0;
 
-	for (size_t i = 0; max_runs && i < plan->count; i++)
-		if (is_due(&plan->items[i]) && acted++ >= max_runs)
-			keep(&plan->items[i], REASON_DEFERRED, 11);
+	for (int unasked = 0; max_runs && unasked < 2; unasked++)
+		for (size_t i = 0; i < plan->count; i++) {
+			struct plan_item *item = &plan->items[i];
+
+			if (is_due(item) &&
+				(item->decision.fate == FATE_UNASKED) == (unasked != 0) &&
+				acted++ >= max_runs)
+				keep(item, REASON_DEFERRED, 11);
+		}
 }
 
 /* Told last: what the brake keeps relieves nothing; what is deferred goes in a pass to come. */

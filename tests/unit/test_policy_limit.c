@@ -330,6 +330,26 @@ static void what_would_not_go_when_pressed_stays(void **state)
 	assert_true(play.disks[0].relieved);
 }
 
+/* Nobody knows yet whether they go: they take no place from one that does, and free no disk. */
+static void what_nobody_has_looked_into_comes_last_and_frees_nothing(void **state)
+{
+	struct play play = play_new();
+
+	(void)state;
+	settle(&play);
+	play.disks[0].used_bytes = 90;
+	for (int i = 0; i < 4; i++)
+		add(&play, i == 3 ? retained : reaped, 20, 1);
+	play.items[0].own.fate = play.items[1].own.fate = FATE_UNASKED;
+	play.items[2].own.fate = FATE_STAYS;
+	play.limits.max_runs = 2;
+	assert_int_equal(limit(&play), 0);
+	assert_int_equal(play.items[0].decision.reason, REASON_DEFERRED);
+	assert_int_equal(play.items[1].decision.reason, REASON_DEFERRED);
+	assert_int_equal(play.items[2].decision.reason, REASON_FINISHED_OK);
+	assert_int_equal(play.items[3].decision.reason, REASON_PRESSURE);
+}
+
 /* Only what the rules retain by the end of a run: not the young, the live, the pinned. */
 static void what_is_kept_for_another_reason_is_never_pressed(void **state)
 {
@@ -870,6 +890,7 @@ int main(void)
 		cmocka_unit_test(a_full_disk_does_not_press_what_waits_after_failures),
 		cmocka_unit_test(each_row_of_a_disk_holds),
 		cmocka_unit_test(what_would_not_go_when_pressed_stays),
+		cmocka_unit_test(what_nobody_has_looked_into_comes_last_and_frees_nothing),
 		cmocka_unit_test(what_is_kept_for_another_reason_is_never_pressed),
 		cmocka_unit_test(a_tree_that_stays_frees_nothing),
 		cmocka_unit_test(a_disk_takes_only_what_lies_on_it),
