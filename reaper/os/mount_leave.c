@@ -33,7 +33,7 @@ static const struct mount *mount_by_id(const struct mount_table *table, uint64_t
 	return NULL;
 }
 
-/* One that lies in itself is the first of its namespace. */
+/* NULL: it is the first of its namespace. */
 static const struct mount *mount_above(const struct mount_table *table, const struct mount *mount)
 {
 	return mount->parent == mount->id ? NULL : mount_by_id(table, mount->parent);
@@ -49,20 +49,33 @@ static int open_parent(const struct mount *mount, int top)
 	char name[40];
 
 	if (fd < 0)
-		return text_equal(parent, "/") ? -errno : fd;
+		return -ESTALE; /* hidden by another mount, or gone meanwhile */
 	(void)snprintf(name, sizeof(name), "/proc/self/fdinfo/%d", fd);
 	return proc_mount_id(AT_FDCWD, name) == mount->parent ? TAKE_FD(fd) : -ESTALE;
 }
 
+/* Not past one without a server: btrfs has other devices in the table than its files. */
 static int leave(const struct mount_table *table, const struct mount *mount, int top,
 	bool (*needed)(const void *context, uint64_t dev), const void *context)
 {
 	const struct mount *outermost = NULL;
 
-	for (; mount && !needed(context, mount->dev); mount = mount_above(table, mount))
-		if (has_server(mount))
-			outermost = mount;
-	return outermost ? open_parent(outermost, top) : -ENOENT;
+	for (; mount && has_server(mount) && !needed(context, mount->dev);
+		mount = mount_above(table, mount))
+		outermost = mount;
+	if (!outermost)
+		return -ENOENT;
+	return mount_above(table, outermost) ? open_parent(outermost, top) : -ENOLINK;
+}
+
+/* Of a process that has ended meanwhile the kernel has no mounts any more: EINVAL for a zombie. */
+static int task_open(int task, const char *name, int flags)
+{
+	int fd = openat(task, name, flags | O_CLOEXEC);
+
+	if (fd >= 0)
+		return fd;
+	return errno == EINVAL || errno == ENOENT ? -ESRCH : -errno;
 }
 
 int mount_leave(struct mount_exits *exits, int task, uint64_t id,
@@ -81,10 +94,10 @@ int mount_leave(struct mount_exits *exits, int task, uint64_t id,
 		top = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
 		return top < 0 ? -errno : leave(&exits->ours, mount, top, needed, context);
 	}
-	file = openat(task, "mountinfo", O_RDONLY | O_CLOEXEC);
-	top = openat(task, "root", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	file = task_open(task, "mountinfo", O_RDONLY);
+	top = task_open(task, "root", O_PATH | O_DIRECTORY);
 	if (file < 0 || top < 0)
-		return -errno;
+		return file < 0 ? file : top;
 	r = mounts_read_from(file, "mountinfo", &theirs, NULL);
 	if (r < 0)
 		return r;

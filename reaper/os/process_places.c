@@ -129,7 +129,8 @@ static bool place_lies_on(const void *context, uint64_t dev)
 
 /*
  * From a directory of which nothing may be asked, because of the mount it is on, to the one that the
- * mount lies in; none of the places can be on the way. Everything else stays as it is. 0, -errno.
+ * mount lies in; none of the places can be on the way. Everything else stays as it is. 1; 0 nothing
+ * lies above it; -errno.
  */
 static int search_leave(struct search *search, int *at, const struct suspect *suspect)
 {
@@ -139,20 +140,25 @@ static int search_leave(struct search *search, int *at, const struct suspect *su
 	(void)snprintf(name, sizeof(name), "/proc/self/fdinfo/%d", *at);
 	r = mount_leave(&search->exits, suspect->task, proc_mount_id(AT_FDCWD, name), place_lies_on,
 		search);
+	if (r == -ENOENT || r == -ENOLINK)
+		return r == -ENOENT;
 	if (r < 0)
-		return r == -ENOENT ? 0 : r;
+		return r;
 	(void)close(*at);
 	*at = r;
-	return 0;
+	return 1;
 }
 
-/* A directory of another mount than the last. */
+/* A directory of another mount than the last. 1, 0 there is none, -errno. */
 static int search_enter(struct search *search, int *at, const struct suspect *suspect,
 	struct directory *ret_directory)
 {
 	int r = search_leave(search, at, suspect);
 
-	return r < 0 ? r : directory_read(*at, ret_directory);
+	if (r <= 0)
+		return r;
+	r = directory_read(*at, ret_directory);
+	return r < 0 ? r : 1;
 }
 
 /* One level up. 1, 0 there is none, -errno. */
@@ -168,9 +174,8 @@ static int search_up(
 	(void)close(*at);
 	*at = up;
 	r = directory_read(up, &above);
-	if (r < 0 || above.mount != here->mount)
-		r = search_enter(search, at, suspect, &above);
-	if (r < 0)
+	r = r < 0 || above.mount != here->mount ? search_enter(search, at, suspect, &above) : 1;
+	if (r <= 0)
 		return r;
 	if (directory_equal(here, &above))
 		return 0; /* the top of its own mount namespace */
@@ -191,9 +196,10 @@ static int search_climb(struct search *search, int start, const struct suspect *
 
 	if (r == 0 && directory_equal(search_slot(search, &here), &here))
 		return 0;
-	if (r < 0 || !directory_equal(&here, &search->top))
-		r = search_enter(search, &at, suspect, &here);
-	if (r < 0)
+	r = r < 0 || !directory_equal(&here, &search->top)
+		    ? search_enter(search, &at, suspect, &here)
+		    : 1;
+	if (r <= 0)
 		return r;
 	first = here;
 	for (int level = 0;; level++) {
