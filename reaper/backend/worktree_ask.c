@@ -130,9 +130,12 @@ struct identified {
 /* What is recorded must be whole. */
 static int put_whole(char *words, size_t size, const char *text, struct error *error)
 {
+	char *shown CLEANUP(mem_done) = NULL;
+
 	if (snprintf(words, size, "%s", text ? text : "") < (int)size)
 		return 0;
-	return error_say(error, ENAMETOOLONG, "what a worktree names is too long: %.60s…", text);
+	shown = text_escape(words);
+	return error_say(error, ENAMETOOLONG, "what a worktree names is too long: %.60s", shown);
 }
 
 static int identify(void *context, void *result, struct error *error)

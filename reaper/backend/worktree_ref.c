@@ -81,6 +81,26 @@ void worktree_ref_unlock(int common, const char *name)
 	(void)file_remove(dir, lock, NULL);
 }
 
+/* The library does not sync that a ref has no file any more. What it was in may be gone as well. */
+static int sync_deletion(int common, const char *name, struct error *error)
+{
+	char *path CLEANUP(mem_done) = mem_printf("/%s", name);
+	int dir = -ENOENT, r = 0;
+
+	while (dir == -ENOENT && path[1]) {
+		char *above = pathname_parent(path);
+
+		free(path);
+		path = above;
+		dir = dir_open_below(
+			common, path[1] ? path + 1 : ".", O_RDONLY | O_DIRECTORY, NULL);
+	}
+	if (dir < 0 || fsync(dir) < 0)
+		r = error_set(error, dir < 0 ? -dir : errno, "sync that %s is deleted", name);
+	fd_done(&dir);
+	return r;
+}
+
 /* A part of it that is not its owner's, such as what root once made there, takes us ourselves. */
 static int delete_confined(
 	const struct deletion *deletion, int common, bool confined, struct error *error)
@@ -98,8 +118,12 @@ static int delete_confined(
 	r = delete (deletion, &unsaid);
 	fsuser_end(&owner);
 	if (r < 0 && r != -ESTALE && owner.other && confined)
-		return delete (deletion, error);
-	return r < 0 ? error_say(error, -r, "%s", unsaid.text) : r;
+		r = delete (deletion, error);
+	else if (r < 0)
+		return error_say(error, -r, "%s", unsaid.text);
+	if (r > 0 && sync_deletion(common, deletion->name, error) < 0)
+		return -EIO;
+	return r;
 }
 
 static int delete_work(void *context, void *result, struct error *error)
