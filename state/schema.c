@@ -303,8 +303,13 @@ static int schema_take_step(struct store *store, const struct migration *step, i
 	if (r < 0)
 		return r;
 	r = schema_version(store, &version, &unfinished, error);
-	if (r < 0 || version >= step->version)
+	if (r < 0)
 		return r;
+	if (version > 0 && unfinished != (id == SCHEMA_UNFINISHED_ID))
+		return schema_refuse(
+			store, ENODATA, "another process is making it at this moment", error);
+	if (version >= step->version)
+		return 0;
 	r = schema_step(store, step, id, error);
 	if (r < 0)
 		return r;

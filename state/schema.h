@@ -24,9 +24,10 @@ enum schema_state {
 int schema_look(struct store *store, enum schema_state *ret_state, struct error *error);
 
 /*
- * Brings it up to date, one transaction a step, and marks it with `id`, one of the above. `made`, when not NULL, is called before a fresh
- * one is committed, and a negative answer of it undoes everything; when the database is not fresh
- * any more by then it is not called. 0 or -errno.
+ * Brings it up to date, one transaction a step, and marks it with `id`, one of the above. `made`, when
+ * not NULL, is called before a fresh one is committed, and a negative answer of it undoes everything;
+ * when the database is not fresh any more by then it is not called. 0; -ENODATA when another process
+ * has marked it with the other id meanwhile; -errno.
  */
 int schema_migrate(struct store *store, int id,
 	int (*made)(void *context, const char *identity, struct error *error), void *context,
