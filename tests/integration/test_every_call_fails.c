@@ -183,7 +183,8 @@ static enum sweep_answer try_point(
 	status = run_victim(&victim);
 	if (victim.calls < number)
 		return SWEEP_PASSED;
-	victim.said = said = sweep_report_said(world, WIFEXITED(status) ? WEXITSTATUS(status) : -1);
+	said = sweep_report_said(world, WIFEXITED(status) ? WEXITSTATUS(status) : -1);
+	victim.said = said;
 	fault = sweep_report_fault(world, status, false);
 	if (fault)
 		complain(&victim, fault);

@@ -508,8 +508,9 @@ static void a_damaged_archive_leaves_nothing(void **state)
 	git_fixture_sh(fixture, "%s", work);
 	salvaged = archived(fixture, true);
 	take_away(fixture);
-	git_fixture_sh(fixture, "printf x | dd of=store/r1,1.tar.zst bs=1 seek=200 conv=notrunc "
-				"2>/dev/null");
+	git_fixture_sh(fixture,
+		"printf xxxxxxxx | dd of=store/r1,1.tar.zst bs=1 seek=200 conv=notrunc "
+		"2>/dev/null");
 	assert_fails(fixture, &salvaged, "back", -EUCLEAN, "damaged");
 	git_fixture_sh(fixture, "rm store/r1,1.tar.zst");
 	assert_fails(fixture, &salvaged, "back", -ENOENT, "r1,1.tar.zst");

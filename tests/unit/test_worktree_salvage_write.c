@@ -96,7 +96,7 @@ static void what_is_damaged_is_not_read_back(void **state)
 				   "cp repo/.git/objects/$(git -C repo hash-object -w --stdin "
 				   "</dev/null | sed 's,^..,&/,') $o",
 		LOOSE("ws/r1/large") "truncate -s 5000000 $o",
-		LOOSE("ws/r1/large") "printf X | dd of=$o bs=1 seek=6000000 conv=notrunc "
+		LOOSE("ws/r1/large") "printf XXXXXXXX | dd of=$o bs=1 seek=6000000 conv=notrunc "
 				     "status=none",
 		LOOSE("ws/r1/large") ": >$o",
 	};
