@@ -95,18 +95,14 @@ int beside_each(const char *root_path, const char *ending, beside_entry *each, v
 {
 	DIR *directory CLEANUP(stream_done) = NULL;
 	const struct dirent *entry;
-	int r, fd = dir_open(root_path, error);
+	int r, root CLEANUP(fd_done) = dir_open(root_path, error);
 
-	if (fd < 0)
-		return fd;
-	directory = fdopendir(fd);
-	if (!directory) {
-		int code = errno;
-
-		(void)close(fd);
-		return error_set(error, code, "read root %s", root_path);
-	}
-	while (errno = 0, (entry = readdir(directory))) {
+	if (root < 0)
+		return root;
+	directory = stream_open(root);
+	if (!directory)
+		return error_set(error, errno, "read root %s", root_path);
+	while ((entry = stream_next(directory))) {
 		size_t length = strlen(entry->d_name), tail = strlen(ending);
 		char run[NAME_MAX + 1];
 
@@ -114,7 +110,7 @@ int beside_each(const char *root_path, const char *ending, beside_entry *each, v
 			continue;
 		memcpy(run, entry->d_name, length - tail);
 		run[length - tail] = 0;
-		r = each(context, dirfd(directory), root_path, run);
+		r = each(context, root, root_path, run);
 		if (r < 0)
 			return r;
 	}
