@@ -259,18 +259,15 @@ static int look_again(struct teardown *teardown, const struct run *planned, stru
 		.work = WORK_LEAVE,
 	};
 	int r = inventory_gather(&teardown->seen, world, &request, error);
+	struct question question;
 
 	if (r < 0)
 		return r;
 	teardown->run = inventory_run(&teardown->seen, planned->id);
 	teardown->run->facts.work = planned->facts.work;
 	teardown->run->facts.pressed = planned->decision.reason == REASON_PRESSURE;
-	teardown->run->decision = policy_decide(&(struct question){
-		.facts = &teardown->run->facts,
-		.host = &teardown->seen.host,
-		.settings = &world->settings->policy,
-		.now_s = teardown->seen.now_s,
-	});
+	question = inventory_question(&teardown->seen, world, teardown->run);
+	teardown->run->decision = policy_decide(&question);
 	return 0;
 }
 

@@ -238,12 +238,10 @@ static int ask_work(struct teardown *teardown)
 
 static enum fate fate_of(const struct teardown *teardown)
 {
-	return policy_fate(&(struct question){
-		.facts = &teardown->run->facts,
-		.host = &teardown->seen.host,
-		.settings = &teardown->application->world->settings->policy,
-		.now_s = teardown->seen.now_s,
-	});
+	const struct question question =
+		inventory_question(&teardown->seen, teardown->application->world, teardown->run);
+
+	return policy_fate(&question);
 }
 
 /* A tree is saved when all that was asked of it was: then nothing is unsaved any more. */

@@ -14,12 +14,7 @@ static void look_done(struct look *look)
 
 struct question look_question(const struct look *look)
 {
-	return (struct question){
-		.facts = &look->run->facts,
-		.host = &look->inventory.host,
-		.settings = &look->session.settings.policy,
-		.now_s = look->inventory.now_s,
-	};
+	return inventory_question(&look->inventory, &look->session.world, look->run);
 }
 
 struct decision look_own_decision(const struct look *look)

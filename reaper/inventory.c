@@ -147,7 +147,7 @@ static bool has_tree(const struct run *run)
 	return false;
 }
 
-static struct question question_of(
+struct question inventory_question(
 	const struct inventory *inventory, const struct world *world, const struct run *run)
 {
 	return (struct question){
@@ -187,7 +187,7 @@ static void ask_in_time(struct inventory *inventory, const struct world *world, 
 static void decide(struct inventory *inventory, const struct world *world, struct run *run,
 	const struct inventory_request *request, int64_t deadline_ms)
 {
-	const struct question question = question_of(inventory, world, run);
+	const struct question question = inventory_question(inventory, world, run);
 
 	facts_derive(inventory, run, world->settings);
 	run->facts.requested = request->early && text_list_has(request->early, run->id);
@@ -202,7 +202,7 @@ static void decide(struct inventory *inventory, const struct world *world, struc
 
 void inventory_ask_in_turn(struct inventory *inventory, const struct world *world, struct run *run)
 {
-	const struct question question = question_of(inventory, world, run);
+	const struct question question = inventory_question(inventory, world, run);
 
 	run->facts.work_unasked = false;
 	run->facts.work = inventory_ask_work(inventory, world, run, &run->work_note);
@@ -212,7 +212,7 @@ void inventory_ask_in_turn(struct inventory *inventory, const struct world *worl
 /* What rules 1 to 8 say of a run that rule 10 would choose. */
 static void decide_pressed(struct inventory *inventory, const struct world *world, struct run *run)
 {
-	const struct question question = question_of(inventory, world, run);
+	const struct question question = inventory_question(inventory, world, run);
 
 	run->facts.pressed = true;
 	if (run->facts.work == WORK_UNKNOWN && policy_needs_work(&question))

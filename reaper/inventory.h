@@ -5,6 +5,7 @@
 #pragma once
 
 #include "base/error.h"
+#include "policy.h"
 #include "world.h"
 
 enum size_wish { SIZE_SKIP, SIZE_MEASURE };
@@ -36,6 +37,10 @@ int inventory_gather(struct inventory *inventory, const struct world *world,
 /* Asks again, for one run, what its trees hold that is saved nowhere else. */
 enum work inventory_ask_work(struct inventory *inventory, const struct world *world,
 	const struct run *run, const char **ret_note);
+
+/* What the policy is asked of a run of the inventory, at the moment of that. Borrows from all three. */
+struct question inventory_question(
+	const struct inventory *inventory, const struct world *world, const struct run *run);
 
 /* For a run with facts.work_unasked whose turn has come: looks into its trees, and decides it anew. */
 void inventory_ask_in_turn(struct inventory *inventory, const struct world *world, struct run *run);
