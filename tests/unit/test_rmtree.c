@@ -986,7 +986,7 @@ static void a_walk_that_hangs_is_killed_and_what_it_had_done_is_reported(void **
 	workdir_fill(*state, "r1/b");
 	workdir_fill(*state, "r1/c");
 	hook = hang_at_the_third;
-	assert_int_equal(rmtree(parent, "r1", deadline_in_ms(100), &report, &error), -ETIME);
+	assert_int_equal(rmtree(parent, "r1", deadline_in_ms(2000), &report, &error), -ETIME);
 	hook = NULL;
 	assert_non_null(strstr(error.text, "delete r1: not done in time; its process"));
 	assert_int_equal(report.entries, 2);
