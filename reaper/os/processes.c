@@ -14,9 +14,8 @@
 
 enum { BOOT_ID = 36, ANCESTORS_MAX = 4096 };
 
-int process_boot_id(char ret_boot_id[37], struct error *error)
+static int boot_id_read(const char *path, char ret_boot_id[BOOT_ID + 1], struct error *error)
 {
-	static const char path[] = "/proc/sys/kernel/random/boot_id";
 	char line[BOOT_ID + 2];
 	ssize_t length = proc_read(AT_FDCWD, path, line, sizeof(line));
 
@@ -27,6 +26,16 @@ int process_boot_id(char ret_boot_id[37], struct error *error)
 	memcpy(ret_boot_id, line, BOOT_ID);
 	ret_boot_id[BOOT_ID] = 0;
 	return 0;
+}
+
+int process_boot_id(char ret_boot_id[37], struct error *error)
+{
+	static const char path[] = "/proc/sys/kernel/random/boot_id";
+	char *of_init CLEANUP(mem_done) = mem_printf("/proc/1/root%s", path);
+
+	if (boot_id_read(of_init, ret_boot_id, NULL) == 0)
+		return 0;
+	return boot_id_read(path, ret_boot_id, error);
 }
 
 int process_entry_token(int entry, char *ret_token)

@@ -11,7 +11,12 @@
 
 enum { PROCESS_TOKEN = 96 };
 
-/* Our boot id (/proc/sys/kernel/random/boot_id), 36 characters. 0 or -errno. */
+/*
+ * Our boot id (/proc/sys/kernel/random/boot_id), 36 characters, as PID 1 sees it where we may look:
+ * systemd-nspawn mounts one of its own over the kernel's, which a unit with a new /proc
+ * (ProtectKernelTunables=) does not have, and by it every process would seem to be of another boot.
+ * 0 or -errno.
+ */
 int process_boot_id(char ret_boot_id[37], struct error *error);
 
 /* "BOOTID:STARTTICKS" of a living process. 0, -ESRCH when there is none, -EINVAL for the number of
