@@ -1,5 +1,6 @@
 #include "cgroupfs.h"
 
+#include "base/pathname.h"
 #include "base/text.h"
 #include "cgroup_files.h"
 #include "dir.h"
@@ -13,24 +14,16 @@
 #include <sys/statfs.h>
 
 struct cgroupfs {
-	char *mount;
-	int root;
+	struct mount_table table; /* as it was when it was opened */
+	const struct mount *mount;
 };
 
-int cgroupfs_open(struct cgroupfs **ret_cgroupfs, struct error *error)
+/* The directory at its point, which must be on that mount and not on one over it. */
+static int open_mount(const struct mount *mount, struct error *error)
 {
-	struct mount_table table CLEANUP(mounts_done) = { 0 };
-	int root CLEANUP(fd_done) = -EBADF;
-	const struct mount *mount;
+	int root CLEANUP(fd_done) = dir_open(mount->point, error);
 	struct statfs found;
-	int r = mounts_read(&table, error);
 
-	if (r < 0)
-		return r;
-	mount = mounts_of_type(&table, "cgroup2");
-	if (!mount)
-		return error_say(error, ENOENT, "no cgroup v2 is mounted here");
-	root = dir_open(mount->point, error);
 	if (root < 0)
 		return root;
 	if (fstatfs(root, &found) < 0)
@@ -38,9 +31,28 @@ int cgroupfs_open(struct cgroupfs **ret_cgroupfs, struct error *error)
 	if (found.f_type != CGROUP2_SUPER_MAGIC)
 		return error_say(error, EINVAL, "something is mounted over the cgroup v2 at %s",
 			mount->point);
+	return TAKE_FD(root);
+}
+
+int cgroupfs_open(struct cgroupfs **ret_cgroupfs, struct error *error)
+{
+	struct mount_table table CLEANUP(mounts_done) = { 0 };
+	int root CLEANUP(fd_done) = -EBADF;
+	const struct mount *mount;
+	int r = mounts_read(&table, error);
+
+	if (r < 0)
+		return r;
+	mount = mounts_of_type(&table, "cgroup2");
+	if (!mount)
+		return error_say(error, ENOENT, "no cgroup v2 is mounted here");
+	root = open_mount(mount, error);
+	if (root < 0)
+		return root;
 	*ret_cgroupfs = mem_new(sizeof(**ret_cgroupfs));
-	(*ret_cgroupfs)->mount = mem_dup(mount->point);
-	(*ret_cgroupfs)->root = TAKE_FD(root);
+	(*ret_cgroupfs)->table = table;
+	(*ret_cgroupfs)->mount = mount;
+	table = (struct mount_table){ 0 };
 	return 0;
 }
 
@@ -48,24 +60,56 @@ void cgroupfs_close(struct cgroupfs *cgroupfs)
 {
 	if (!cgroupfs)
 		return;
-	fd_done(&cgroupfs->root);
-	free(cgroupfs->mount);
+	mounts_done(&cgroupfs->table);
 	free(cgroupfs);
 }
 
 const char *cgroupfs_mount(const struct cgroupfs *cgroupfs)
 {
-	return cgroupfs->mount;
+	return cgroupfs->mount->point;
+}
+
+/*
+ * What of a group's path lies below another mount of the same groups, at their own place: a unit with
+ * ProtectControlGroups= has them read-only, and again, writable, what ReadWritePaths= names. NULL:
+ * it is no such mount, or does not lead there.
+ */
+static const char *below_mount(
+	const struct cgroupfs *cgroupfs, const struct mount *mount, const char *path)
+{
+	const struct mount *whole = cgroupfs->mount;
+	const char *point = pathname_below(mount->point, whole->point);
+	char *root CLEANUP(mem_done) = NULL;
+
+	if (!point || mount->dev != whole->dev)
+		return NULL;
+	root = mem_printf("%s/%s", text_equal(whole->root, "/") ? "" : whole->root, point);
+	if (!text_equal(mount->root, root))
+		return NULL;
+	return text_equal(path, point) ? "" : pathname_below(path, point);
 }
 
 int cgroupfs_open_group(const struct cgroupfs *cgroupfs, const char *path, struct error *error)
 {
-	const char *below = path + strspn(path, "/");
-	int group =
-		dir_open_below(cgroupfs->root, *below ? below : ".", O_RDONLY | O_DIRECTORY, error);
+	const char *below = path + strspn(path, "/"), *rest = below;
+	const struct mount *start = cgroupfs->mount;
+	int root CLEANUP(fd_done) = -EBADF;
+	int group;
 
+	for (size_t i = 0; i < cgroupfs->table.count; i++) {
+		const char *left = below_mount(cgroupfs, &cgroupfs->table.mounts[i], below);
+
+		if (left && strlen(left) < strlen(rest)) {
+			start = &cgroupfs->table.mounts[i];
+			rest = left;
+		}
+	}
+	root = open_mount(start, error);
+	if (root < 0)
+		return root;
+	group = dir_open_below(root, *rest ? rest : ".", O_RDONLY | O_DIRECTORY, error);
 	if (group < 0)
-		error_prefix(error, "cgroup below %s", cgroupfs->mount);
+		error_prefix(error, "cgroup below %s", start->point);
 	return group;
 }
 

@@ -8,7 +8,9 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <sched.h>
 #include <signal.h>
+#include <sys/mount.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 
@@ -121,6 +123,45 @@ static void a_path_never_leads_out_of_the_mount(void **state)
 
 	assert_true(cgroupfs_open_group(world->cgroupfs, "/../..", NULL) < 0);
 	assert_true(cgroupfs_open_group(world->cgroupfs, "/../unified/..", NULL) < 0);
+}
+
+/* As a unit has them under ProtectControlGroups= and ReadWritePaths=. 0, or the step that failed. */
+static int check_read_only_but_one(void)
+{
+	struct cgroupfs *cgroupfs;
+	char *writable CLEANUP(mem_done) = mem_printf("%s%s", groups_mount(), group_path("a"));
+	int a CLEANUP(fd_done) = -EBADF, b CLEANUP(fd_done) = -EBADF, r;
+
+	if (unshare(CLONE_NEWNS) < 0 || mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0 ||
+		mount(writable, writable, NULL, MS_BIND, NULL) < 0 ||
+		mount(NULL, groups_mount(), NULL, MS_REMOUNT | MS_BIND | MS_RDONLY, NULL) < 0)
+		return 1;
+	if (cgroupfs_open(&cgroupfs, NULL) < 0)
+		return 2;
+	a = cgroupfs_open_group(cgroupfs, group_path("a"), NULL);
+	b = cgroupfs_open_group(cgroupfs, group_path("b"), NULL);
+	cgroupfs_close(cgroupfs);
+	if (a < 0 || cgroupfs_remove(a, "deep", deadline_in_ms(PATIENCE_MS), NULL) != 1)
+		return 3;
+	r = b < 0 ? b : cgroupfs_remove(b, "deep", deadline_in_ms(PATIENCE_MS), NULL);
+	return r == -EROFS ? 0 : 4;
+}
+
+static void a_group_is_opened_through_the_mount_in_which_it_is_writable(void **state)
+{
+	int status;
+	pid_t pid;
+
+	(void)state;
+	group_make("a/deep");
+	group_make("b/deep");
+	pid = fork();
+	assert_true(pid >= 0);
+	if (pid == 0)
+		_exit(check_read_only_but_one());
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_true(WIFEXITED(status));
+	assert_int_equal(WEXITSTATUS(status), 0);
 }
 
 static void populated_is_true_for_what_is_deeper_too(void **state)
@@ -499,6 +540,7 @@ int main(void)
 		IN_WORLD(our_own_group_is_the_kernels_answer),
 		IN_WORLD(a_group_is_opened_by_its_path),
 		IN_WORLD(a_path_never_leads_out_of_the_mount),
+		IN_WORLD(a_group_is_opened_through_the_mount_in_which_it_is_writable),
 		IN_WORLD(populated_is_true_for_what_is_deeper_too),
 		IN_WORLD(a_zombie_does_not_populate_a_group),
 		IN_WORLD(a_group_that_is_gone_is_empty_and_the_root_is_no_group),
