@@ -1,18 +1,25 @@
 #include "engine.h"
 #include "engine_link.h"
 
+#include "base/clock.h"
+
 #include <errno.h>
 
 enum { LIST_MAX = 64 * 1024 * 1024, REPLY_MAX = 4 * 1024 * 1024, REF_MAX = 128 };
 
-/* What is known of an image; ids name content, so it cannot change. */
+/*
+ * What is known of an image; ids name content, so it cannot change. That it could not be told is known
+ * as well: there are many containers of one image, and each question may take the whole time-out.
+ */
 struct image {
 	char *id;
-	bool labelled;
+	int labelled; /* 1, 0, -errno */
+	struct error error;
 };
 
 struct engine {
 	struct engine_link *link;
+	int64_t until_ms; /* 0: not told yet */
 	char *label;
 	struct image *images;
 	size_t image_count;
@@ -56,6 +63,7 @@ const char *engine_url(const struct engine *engine)
 
 void engine_until(struct engine *engine, int64_t deadline_ms)
 {
+	engine->until_ms = deadline_ms;
 	engine_link_until(engine->link, deadline_ms);
 }
 
@@ -240,23 +248,46 @@ static int engine_ask_image(struct engine *engine, const char *image, struct err
 	return r < 0 ? engine_misread(engine, path, r, error) : r;
 }
 
+/* Not what was cut short by who asked: the next one may have more time. */
+static bool is_the_engines_answer(const struct engine *engine, int r)
+{
+	bool cut_short = engine->until_ms && deadline_left_ms(engine->until_ms) == 0;
+
+	return r >= 0 || (r != -EINTR && !cut_short);
+}
+
+static const struct image *image_known(const struct engine *engine, const char *id)
+{
+	for (size_t i = 0; i < engine->image_count; i++)
+		if (text_equal(engine->images[i].id, id))
+			return &engine->images[i];
+	return NULL;
+}
+
+static int image_say(const struct image *image, struct error *error)
+{
+	return image->labelled < 0 ? error_say(error, -image->labelled, "%s", image->error.text)
+				   : image->labelled;
+}
+
 int engine_image_labelled(struct engine *engine, const char *image, struct error *error)
 {
 	const char *id = text_starts(image, "sha256:") ? image + strlen("sha256:") : image;
-	int r;
+	const struct image *known = image_known(engine, image);
+	struct image asked = { 0 };
 
 	/* A container can run without an image (podman run --rootfs). */
 	if (!engine_id_valid(id))
 		return error_say(error, ENODATA, "it has no image");
-	for (size_t i = 0; i < engine->image_count; i++)
-		if (text_equal(engine->images[i].id, image))
-			return engine->images[i].labelled;
-	r = engine_ask_image(engine, image, error);
-	if (r < 0)
-		return r;
+	if (known)
+		return image_say(known, error);
+	asked.labelled = engine_ask_image(engine, image, &asked.error);
+	if (!is_the_engines_answer(engine, asked.labelled))
+		return image_say(&asked, error);
+	asked.id = mem_dup(image);
 	engine->images = mem_grow(engine->images, engine->image_count + 1, sizeof(*engine->images));
-	engine->images[engine->image_count++] = (struct image){ mem_dup(image), r == 1 };
-	return r;
+	engine->images[engine->image_count++] = asked;
+	return image_say(&asked, error);
 }
 
 int engine_endpoints(struct engine *engine, const char *network, struct arena *arena,

@@ -38,7 +38,8 @@ int engine_find(struct engine *engine, enum kind kind, const char *ref, struct a
 
 /*
  * Whether the image itself carries the label: 1, 0; -ENODATA: there is no such image (any more);
- * -errno: the engine could not be asked.
+ * -errno: the engine could not be asked. Each image is asked for once, and what came of it holds as
+ * long as this is open.
  */
 int engine_image_labelled(struct engine *engine, const char *image, struct error *error);
 
