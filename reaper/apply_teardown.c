@@ -216,18 +216,19 @@ static int ask_work(struct teardown *teardown)
 {
 	const struct world *world = teardown->application->world;
 	struct facts *facts = &teardown->run->facts;
+	int64_t deadline_ms = teardown->application->deadline_ms;
 	const char *note = NULL;
 
 	if (world->settings->policy.unsaved == UNSAVED_DISCARD)
 		return 0;
-	facts->work = inventory_ask_work(&teardown->seen, world, teardown->run, &note);
+	facts->work = inventory_ask_work(&teardown->seen, world, teardown->run, deadline_ms, &note);
 	switch (facts->work) {
 	case WORK_NONE:
 	case WORK_CLEAN:
 		return 0;
 	case WORK_UNKNOWN:
-		return error_say(&teardown->error, EIO, "unsaved work cannot be told: %s",
-			note ? note : "no reason given");
+		return error_say(&teardown->error, deadline_left_ms(deadline_ms) ? EIO : ETIME,
+			"unsaved work cannot be told: %s", note ? note : "no reason given");
 	case WORK_DIRTY:
 	case WORK_UNPUSHED:
 		break;

@@ -88,7 +88,7 @@ static enum work work_worse(enum work a, enum work b)
 }
 
 enum work inventory_ask_work(struct inventory *inventory, const struct world *world,
-	const struct run *run, const char **ret_note)
+	const struct run *run, int64_t deadline_ms, const char **ret_note)
 {
 	void *state = world_state(world, &worktree_backend);
 	enum work worst = WORK_NONE;
@@ -103,8 +103,8 @@ enum work inventory_ask_work(struct inventory *inventory, const struct world *wo
 			continue;
 		note = run->resources[i].silent;
 		work = note ? WORK_UNKNOWN
-			    : worktree_backend.work(
-				      state, &run->resources[i], &inventory->arena, &note);
+			    : worktree_backend.work(state, &run->resources[i], deadline_ms,
+				      &inventory->arena, &note);
 		if (work_worse(work, worst) == work) {
 			worst = work;
 			*ret_note = note;
@@ -137,6 +137,18 @@ int inventory_ask_processes(struct inventory *inventory, const struct world *wor
 			return error_say(error, EIO, "whether anybody works in its tree: %s",
 				inventory->sources[i].error);
 	return say_occupied(run, error);
+}
+
+/*
+ * A look that is not a run's turn gets a part of a pass's time, so that one tree cannot take all of it
+ * from the others.
+ */
+static int64_t look_deadline_ms(const struct world *world)
+{
+	enum { PART = 4, LIMIT_MS = 30 * 1000 };
+	int64_t part_ms = world->settings->limits.time_budget_ms / PART;
+
+	return deadline_in_ms(part_ms > 0 && part_ms < LIMIT_MS ? part_ms : LIMIT_MS);
 }
 
 static bool has_tree(const struct run *run)
@@ -177,7 +189,8 @@ static void ask_in_time(struct inventory *inventory, const struct world *world, 
 	bool taken_up = may_be_taken_up(inventory, run, request);
 
 	if (taken_up && deadline_left_ms(deadline_ms) > 0 && !signals_stop_wanted())
-		run->facts.work = inventory_ask_work(inventory, world, run, &run->work_note);
+		run->facts.work = inventory_ask_work(
+			inventory, world, run, look_deadline_ms(world), &run->work_note);
 	else
 		run->facts.work_unasked = true;
 	if (taken_up && run->facts.work_unasked)
@@ -193,30 +206,34 @@ static void decide(struct inventory *inventory, const struct world *world, struc
 	run->facts.requested = request->early && text_list_has(request->early, run->id);
 	run->facts.work = has_tree(run) ? WORK_UNKNOWN : WORK_NONE;
 	if (text_equal(request->explain, run->id))
-		run->facts.work = inventory_ask_work(inventory, world, run, &run->work_note);
+		run->facts.work = inventory_ask_work(
+			inventory, world, run, look_deadline_ms(world), &run->work_note);
 	else if (run->facts.work == WORK_UNKNOWN && request->work == WORK_WHERE_IT_DECIDES &&
 		 policy_needs_work(&question))
 		ask_in_time(inventory, world, run, request, deadline_ms);
 	run->decision = policy_decide(&question);
 }
 
-void inventory_ask_in_turn(struct inventory *inventory, const struct world *world, struct run *run)
+void inventory_ask_in_turn(struct inventory *inventory, const struct world *world, struct run *run,
+	int64_t deadline_ms)
 {
 	const struct question question = inventory_question(inventory, world, run);
 
 	run->facts.work_unasked = false;
-	run->facts.work = inventory_ask_work(inventory, world, run, &run->work_note);
+	run->facts.work = inventory_ask_work(inventory, world, run, deadline_ms, &run->work_note);
 	run->decision = policy_decide(&question);
 }
 
 /* What rules 1 to 8 say of a run that rule 10 would choose. */
-static void decide_pressed(struct inventory *inventory, const struct world *world, struct run *run)
+static void decide_pressed(struct inventory *inventory, const struct world *world, struct run *run,
+	int64_t deadline_ms)
 {
 	const struct question question = inventory_question(inventory, world, run);
 
 	run->facts.pressed = true;
 	if (run->facts.work == WORK_UNKNOWN && policy_needs_work(&question))
-		run->facts.work = inventory_ask_work(inventory, world, run, &run->work_note);
+		run->facts.work = inventory_ask_work(inventory, world, run,
+			deadline_sooner(deadline_ms, look_deadline_ms(world)), &run->work_note);
 	run->pressed = policy_decide(&question);
 	run->facts.pressed = false;
 }
@@ -231,7 +248,7 @@ void inventory_look_closer(struct inventory *inventory, const struct world *worl
 	if (deadline_left_ms(deadline_ms) == 0 || signals_stop_wanted())
 		return;
 	if (run->decision.verdict == VERDICT_KEEP) {
-		decide_pressed(inventory, world, run);
+		decide_pressed(inventory, world, run, deadline_ms);
 		decision = &run->pressed;
 	}
 	if (decision->verdict != VERDICT_KEEP)
@@ -275,8 +292,7 @@ static int read_notes(struct inventory *inventory, const struct world *world, st
 }
 
 /*
- * Trees are asked one after the other, a slow one for long (the backend's own limit, at most another
- * quarter). Together they get a quarter of a pass's time, and each time another one is the first, so
+ * Trees are asked one after the other, a slow one for long (at most another quarter). Together they get a quarter of a pass's time, and each time another one is the first, so
  * that the same ones cannot keep the rest from it.
  */
 static void decide_each(struct inventory *inventory, const struct world *world,

@@ -34,16 +34,23 @@ struct inventory_request {
 int inventory_gather(struct inventory *inventory, const struct world *world,
 	const struct inventory_request *request, struct error *error);
 
-/* Asks again, for one run, what its trees hold that is saved nowhere else. */
+/*
+ * Asks again, for one run, what its trees hold that is saved nowhere else. What is not told by the
+ * deadline (boot clock, ms) is unknown.
+ */
 enum work inventory_ask_work(struct inventory *inventory, const struct world *world,
-	const struct run *run, const char **ret_note);
+	const struct run *run, int64_t deadline_ms, const char **ret_note);
 
 /* What the policy is asked of a run of the inventory, at the moment of that. Borrows from all three. */
 struct question inventory_question(
 	const struct inventory *inventory, const struct world *world, const struct run *run);
 
-/* For a run with facts.work_unasked whose turn has come: looks into its trees, and decides it anew. */
-void inventory_ask_in_turn(struct inventory *inventory, const struct world *world, struct run *run);
+/*
+ * For a run with facts.work_unasked whose turn has come: looks into its trees until the deadline of
+ * that turn, and decides it anew.
+ */
+void inventory_ask_in_turn(struct inventory *inventory, const struct world *world, struct run *run,
+	int64_t deadline_ms);
 
 /*
  * Asks again whether anybody works in the trees of a run who is not the run's own: 0 when nobody

@@ -67,6 +67,16 @@ static int64_t share_ms(const struct rounds *rounds, size_t waiting)
 	return share_ms < left_ms ? share_ms : left_ms;
 }
 
+/* Also where looking into its trees took all of its turn, what was learned is of some use. */
+static int64_t left_of_turn_ms(const struct rounds *rounds, int64_t turn_ends_ms)
+{
+	int64_t turn_ms = deadline_left_ms(turn_ends_ms);
+	int64_t left_ms = deadline_left_ms(rounds->deadline_ms);
+	int64_t least_ms = left_ms < SHARE_LEAST_MS ? left_ms : SHARE_LEAST_MS;
+
+	return turn_ms > least_ms ? turn_ms : least_ms;
+}
+
 static int note_failure(struct rounds *rounds, struct run *run, struct error *error)
 {
 	struct arena *arena = &rounds->inventory->arena;
@@ -142,13 +152,19 @@ static int apply_in(struct rounds *rounds, struct run *run, int64_t time_ms, str
 	return 1;
 }
 
-/* Whether it is still due now that its trees were looked into, if nobody had before. */
-static bool ask_in_turn(struct rounds *rounds, struct run *run)
+/*
+ * Whether it is still due now that its trees were looked into, if nobody had before. That is a part of
+ * its turn.
+ */
+static bool ask_in_turn(struct rounds *rounds, struct run *run, int64_t turn_ms)
 {
+	bool hangs_if_cut = turn_ms >= rounds->hangs_ms;
+
 	if (!run->facts.work_unasked)
 		return true;
-	inventory_ask_in_turn(rounds->inventory, &rounds->session->world, run);
-	if (signals_stop_wanted() || deadline_left_ms(rounds->deadline_ms) == 0)
+	inventory_ask_in_turn(
+		rounds->inventory, &rounds->session->world, run, deadline_in_ms(turn_ms));
+	if (signals_stop_wanted() || (!hangs_if_cut && deadline_left_ms(rounds->deadline_ms) == 0))
 		plan_defer(run); /* what was broken off tells nothing */
 	return run->decision.verdict != VERDICT_KEEP;
 }
@@ -160,6 +176,7 @@ static int take_turn(struct rounds *rounds, struct run *run, size_t waiting, str
 	bool begun = run->result != RESULT_NONE;
 	int r = pass_look_for_hold(rounds->session, inventory, error);
 	bool over = signals_stop_wanted() || deadline_left_ms(rounds->deadline_ms) == 0;
+	int64_t turn_ms = share_ms(rounds, waiting), turn_ends_ms = deadline_in_ms(turn_ms);
 
 	if (r < 0)
 		return r;
@@ -169,12 +186,12 @@ static int take_turn(struct rounds *rounds, struct run *run, size_t waiting, str
 		plan_hold(run);
 	else if (over)
 		plan_defer(run);
-	if (inventory->hold || over || !ask_in_turn(rounds, run))
+	if (inventory->hold || over || !ask_in_turn(rounds, run, turn_ms))
 		return 0;
 	r = begun ? load_again(rounds, run, error) : 1;
 	if (r == 0)
 		return end_turns(rounds, run, error);
-	return r < 0 ? r : apply_in(rounds, run, share_ms(rounds, waiting), error);
+	return r < 0 ? r : apply_in(rounds, run, left_of_turn_ms(rounds, turn_ends_ms), error);
 }
 
 static int go_round(struct rounds *rounds, struct error *error)

@@ -49,9 +49,9 @@ struct backend {
 	void (*probe)(void *state, struct resource *resource, struct arena *arena);
 
 	/* worktree only: what the tree holds that no surviving ref contains; *ret_note in the
-	 * arena. */
-	enum work (*work)(void *state, const struct resource *resource, struct arena *arena,
-		const char **ret_note);
+	 * arena. What cannot be told by the deadline (boot clock) is unknown. */
+	enum work (*work)(void *state, const struct resource *resource, int64_t deadline_ms,
+		struct arena *arena, const char **ret_note);
 
 	const struct backend_effects *effects;
 };

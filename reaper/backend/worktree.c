@@ -220,7 +220,7 @@ static void worktree_probe(void *context, struct resource *resource, struct aren
 }
 
 static void judge(struct worktree_state *state, const struct sight *sight,
-	const struct resource *resource, struct arena *arena,
+	const struct resource *resource, int64_t deadline_ms, struct arena *arena,
 	struct worktree_judgement *ret_judgement)
 {
 	const struct worktree_place place = {
@@ -235,7 +235,7 @@ static void judge(struct worktree_state *state, const struct sight *sight,
 		.rule = state->settings->policy.branch,
 		.settings = state->settings,
 		.census = &state->census,
-		.deadline_ms = ask_deadline_ms(state->settings),
+		.deadline_ms = deadline_ms,
 	};
 
 	worktree_ask_work(&place, arena, ret_judgement);
@@ -243,8 +243,8 @@ static void judge(struct worktree_state *state, const struct sight *sight,
 		memcpy(remember(state, resource)->proved, ret_judgement->branch_tip, COMMIT_TEXT);
 }
 
-static enum work worktree_work(
-	void *context, const struct resource *resource, struct arena *arena, const char **ret_note)
+static enum work worktree_work(void *context, const struct resource *resource, int64_t deadline_ms,
+	struct arena *arena, const char **ret_note)
 {
 	struct worktree_state *state = context;
 	struct sight sight CLEANUP(sight_done) = { .root_dir = -EBADF, .tree = -EBADF };
@@ -255,7 +255,7 @@ static enum work worktree_work(
 		*ret_note = sight.note;
 		return WORK_UNKNOWN;
 	}
-	judge(state, &sight, resource, arena, &judgement);
+	judge(state, &sight, resource, deadline_ms, arena, &judgement);
 	*ret_note =
 		judgement.note ? judgement.note : inbound(state, &sight, resource->locator, arena);
 	return judgement.work;
@@ -311,14 +311,16 @@ static int removal_allowed(struct worktree_state *state, const struct sight *sig
 	return r < 0 ? r : mounts_refuse(resource->locator, error);
 }
 
-static int branch_remove(
-	struct worktree_state *state, const struct resource *resource, struct error *error)
+static int branch_remove(struct worktree_state *state, const struct resource *resource,
+	int64_t deadline_ms, struct error *error)
 {
 	struct branch_ask ask = branch_question(state, resource);
 	struct arena arena CLEANUP(arena_done) = { 0 };
 	struct branch_view seen;
 
-	worktree_ask_branch(&ask, ask_deadline_ms(state->settings), &arena, &seen);
+	worktree_ask_branch(&ask, deadline_ms, &arena, &seen);
+	if (seen.answer == BRANCH_UNSEEN && deadline_left_ms(deadline_ms) == 0)
+		return error_say(error, ETIME, "%s", seen.why);
 	return worktree_branch_remove(&ask, &seen, error);
 }
 
@@ -331,7 +333,7 @@ static int worktree_remove(
 	int moved = 0, r;
 
 	if (resource->kind == KIND_BRANCH)
-		return branch_remove(state, resource, error);
+		return branch_remove(state, resource, effort->deadline_ms, error);
 	look(state, resource, &arena, &sight);
 	r = removal_allowed(state, &sight, resource, &arena, error);
 	if (r == 0 && sight.present == TRI_YES)
@@ -365,7 +367,7 @@ static int worktree_salvage_work(void *context, const struct resource *resource,
 		return refuse(resource, ESTALE, sight.note, error);
 	if (sight.present == TRI_UNKNOWN)
 		return refuse(resource, EIO, sight.note ? sight.note : "it is unseen", error);
-	judge(state, &sight, resource, arena, &judgement);
+	judge(state, &sight, resource, effort->deadline_ms, arena, &judgement);
 	return worktree_salvage(
 		&sight, &judgement, resource, state->settings, effort, arena, ret_salvage, error);
 }

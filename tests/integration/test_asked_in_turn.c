@@ -7,6 +7,7 @@
 #include "base/clock.h"
 #include "base/text.h"
 #include "exit_code.h"
+#include "fuse.h"
 #include "inventory.h"
 #include "pass.h"
 #include "pass_id.h"
@@ -14,6 +15,9 @@
 #include "state/history.h"
 #include "text_list.h"
 #include "workdir.h"
+
+#include <errno.h>
+#include <sys/mount.h>
 
 enum { LONG_MS = 240 * 1000 };
 
@@ -108,9 +112,9 @@ static void scene_plan(struct scene *scene)
 	plan_make(&scene->plan, &scene->inventory, &wish);
 }
 
-static void scene_apply(struct scene *scene)
+static void scene_apply_in(struct scene *scene, int64_t budget_ms)
 {
-	const struct pass_time time = { clock_boot_ms(), LONG_MS };
+	const struct pass_time time = { clock_boot_ms(), budget_ms };
 	struct error error = { 0 };
 	char pass[PASS_ID];
 
@@ -118,6 +122,11 @@ static void scene_apply(struct scene *scene)
 	must(pass_open(&scene->session, pass, &scene->inventory, &error), &error);
 	must(pass_apply(&scene->session, pass, &time, &scene->plan, &scene->inventory, &error),
 		&error);
+}
+
+static void scene_apply(struct scene *scene)
+{
+	scene_apply_in(scene, LONG_MS);
 }
 
 static const struct run *run_of(const struct scene *scene, const char *id)
@@ -177,7 +186,8 @@ static void what_was_asked_comes_before_what_was_not(void **state)
 	scene_plan(scene);
 	second = inventory_find(&scene->inventory, "second");
 	assert_string_equal(scene->plan.due[0]->id, "first");
-	inventory_ask_in_turn(&scene->inventory, &scene->session.world, second);
+	inventory_ask_in_turn(
+		&scene->inventory, &scene->session.world, second, deadline_in_ms(LONG_MS));
 	scene_apply(scene);
 	assert_int_equal(history_each(scene->session.store, NULL, 0, add_reaped, &reaped, NULL), 0);
 	assert_string_equal(reaped.data, "second first ");
@@ -207,6 +217,48 @@ static void what_a_pass_leaves_alone_is_not_asked(void **state)
 	expect(scene, "other", REASON_UNSAVED_WORK, WORK_DIRTY);
 }
 
+/* A run whose repository gives no answer when it is asked for its branches. */
+static struct fuse run_hangs(struct scene *scene, const char *run)
+{
+	const char *path = scene->workdir->path;
+	char *command CLEANUP(mem_done) =
+		mem_printf("cd '%s' && git init -q repo && git -C repo -c user.name=t "
+			   "-c user.email=t@t commit -q --allow-empty -m base && "
+			   "git -C repo worktree add -q --detach ../ws/%s && "
+			   "git -C repo pack-refs --all && mkdir -p repo/.git/refs/heads",
+			path, run);
+
+	assert_int_equal(system(command), 0); /* NOLINT(cert-env33-c): the command is our own */
+	assert_int_equal(program_run(&scene->program,
+				 "register %s --created -5h --ttl 1h --no-container", run),
+		EXIT_DONE);
+	assert_int_equal(program_run(&scene->program, "finish %s --ok --at -4h", run), EXIT_DONE);
+	return fuse_mount(workdir_path(scene->workdir, "repo/.git/refs/heads"));
+}
+
+/* Its share is half of the time; the limit of a look that is no turn, 30 seconds, is more than all. */
+static void one_that_hangs_in_its_turn_has_its_share_and_no_more(void **state)
+{
+	enum { BUDGET_MS = 12 * 1000 };
+	struct scene *scene = *state;
+	struct fuse fuse = run_hangs(scene, "hangs");
+	int64_t start_ms;
+
+	run_make(scene, "waits", false);
+	scene->looking_ms = 0;
+	scene_plan(scene);
+	assert_string_equal(scene->plan.due[0]->id, "hangs");
+	start_ms = clock_boot_ms();
+	scene_apply_in(scene, BUDGET_MS);
+	expect(scene, "hangs", REASON_UNKNOWN, WORK_UNKNOWN);
+	assert_non_null(strstr(run_of(scene, "hangs")->work_note, "not done in time"));
+	assert_int_equal(run_of(scene, "waits")->result, RESULT_REAPED);
+	assert_true(clock_boot_ms() - start_ms >= BUDGET_MS / 2 - 1000);
+	fuse_kill(&fuse);
+	assert_return_code(
+		umount2(workdir_path(scene->workdir, "repo/.git/refs/heads"), MNT_DETACH), errno);
+}
+
 #define case_of(f) cmocka_unit_test_setup_teardown(f, scene_make, scene_drop)
 
 int main(void)
@@ -215,7 +267,8 @@ int main(void)
 		case_of(what_was_not_asked_beforehand_is_asked_in_its_turn),
 		case_of(what_was_asked_comes_before_what_was_not),
 		case_of(what_a_pass_leaves_alone_is_not_asked),
+		case_of(one_that_hangs_in_its_turn_has_its_share_and_no_more),
 	};
 
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return cmocka_run_group_tests(tests, workdir_own_mounts, NULL);
 }

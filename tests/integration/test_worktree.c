@@ -441,8 +441,9 @@ static void a_branch_that_moved_since_its_work_was_judged_stays(void **state)
 	struct error error = { 0 };
 	const char *note;
 
-	assert_int_equal(
-		worktree_backend.work(fixture->state, &tree, &fixture->arena, &note), WORK_CLEAN);
+	assert_int_equal(worktree_backend.work(fixture->state, &tree, deadline_in_ms(LOOK_MS),
+				 &fixture->arena, &note),
+		WORK_CLEAN);
 	assert_int_equal(remove_one(fixture, &tree, &error), 1);
 	git_fixture_sh(fixture, "cd repo; git checkout -q sbx/r1; git commit -qm x --allow-empty; "
 				"git checkout -q main");

@@ -12,7 +12,7 @@
 #include <sys/mount.h>
 #include <sys/wait.h>
 
-enum { LONG_MS = 60 * 1000, HANGS_MS = 3000, A_QUARTER_IS_A_SECOND_MS = 4000 };
+enum { LONG_MS = 60 * 1000, HANGS_MS = 3000, A_SECOND_MS = 1000, A_QUARTER_IS_A_SECOND_MS = 4000 };
 
 /* From here on whoever lists the branches of the repository gets no answer. */
 static struct fuse hang_refs(struct git_fixture *fixture)
@@ -40,15 +40,15 @@ static void a_repository_that_hangs_is_unknown_at_its_deadline(void **state)
 	int64_t start_ms = clock_boot_ms();
 	enum work work;
 
-	fixture->settings.limits.time_budget_ms = A_QUARTER_IS_A_SECOND_MS;
-	work = worktree_backend.work(fixture->state, &r1, &fixture->arena, &note);
+	work = worktree_backend.work(
+		fixture->state, &r1, deadline_in_ms(A_SECOND_MS), &fixture->arena, &note);
 	let_go(fixture, &fuse);
 	assert_in_range(clock_boot_ms() - start_ms, 900, LONG_MS);
 	assert_int_equal(work, WORK_UNKNOWN);
 	assert_non_null(note);
 	assert_non_null(strstr(note, "look for unsaved work: not done in time"));
-	fixture->settings.limits.time_budget_ms = LONG_MS;
-	work = worktree_backend.work(fixture->state, &r1, &fixture->arena, &note);
+	work = worktree_backend.work(
+		fixture->state, &r1, deadline_in_ms(LOOK_MS), &fixture->arena, &note);
 	assert_int_equal(work, WORK_CLEAN);
 }
 
@@ -138,7 +138,8 @@ static void one_that_ends_the_library_by_a_signal_is_unknown_with_its_name(void 
 
 	if (killer == 0)
 		kill_sibling(us);
-	work = worktree_backend.work(fixture->state, &r1, &fixture->arena, &note);
+	work = worktree_backend.work(
+		fixture->state, &r1, deadline_in_ms(LOOK_MS), &fixture->arena, &note);
 	let_go(fixture, &fuse);
 	assert_int_equal(waitpid(killer, &status, 0), killer);
 	assert_int_equal(status, 0);

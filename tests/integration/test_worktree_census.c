@@ -53,7 +53,8 @@ static void check_lender(struct git_fixture *fixture, const char *command, const
 
 	git_fixture_sh(fixture, "git clone -q repo ws/c1; %s", command);
 	look_anew(fixture);
-	work = worktree_backend.work(fixture->state, &resource, &fixture->arena, &note);
+	work = worktree_backend.work(
+		fixture->state, &resource, deadline_in_ms(LOOK_MS), &fixture->arena, &note);
 	if (work != (borrower ? WORK_DIRTY : WORK_CLEAN) ||
 		(borrower && !(note && strstr(note, borrower))))
 		fail_msg("%s: %s (%s)", command, work_name(work), note ? note : "");
@@ -102,7 +103,8 @@ static void a_borrower_that_came_since_the_look_is_seen_at_the_removal(void **st
 	const char *note = NULL;
 
 	git_fixture_sh(fixture, "git clone -q repo ws/c1");
-	assert_int_equal(worktree_backend.work(fixture->state, &resource, &fixture->arena, &note),
+	assert_int_equal(worktree_backend.work(fixture->state, &resource, deadline_in_ms(LOOK_MS),
+				 &fixture->arena, &note),
 		WORK_CLEAN);
 	git_fixture_sh(fixture, "git clone -q --shared ws/c1 ws/c2");
 	assert_int_equal(remove_one(fixture, &resource, NULL), -EBUSY);
@@ -133,11 +135,13 @@ static void where_borrowers_cannot_be_seen_is_unknown(void **state)
 	git_fixture_sh(fixture, "git clone -q repo ws/c1");
 	fixture->settings.lost_roots = (struct text_list){ lost, 1 };
 	look_anew(fixture);
-	assert_int_equal(worktree_backend.work(fixture->state, &resource, &fixture->arena, &note),
+	assert_int_equal(worktree_backend.work(fixture->state, &resource, deadline_in_ms(LOOK_MS),
+				 &fixture->arena, &note),
 		WORK_UNKNOWN);
 	assert_non_null(strstr(note, "look for borrowers"));
 	resource = git_fixture_r1(fixture); /* which holds no object store */
-	assert_int_equal(worktree_backend.work(fixture->state, &resource, &fixture->arena, &note),
+	assert_int_equal(worktree_backend.work(fixture->state, &resource, deadline_in_ms(LOOK_MS),
+				 &fixture->arena, &note),
 		WORK_CLEAN);
 }
 
@@ -293,7 +297,8 @@ static void a_borrower_of_a_borrower_can_be_judged(void **state)
 	const char *note = NULL;
 
 	git_fixture_sh(fixture, "git clone -q repo ws/c2; git clone -q --shared ws/c2 ws/c1");
-	assert_int_equal(worktree_backend.work(fixture->state, &resource, &fixture->arena, &note),
+	assert_int_equal(worktree_backend.work(fixture->state, &resource, deadline_in_ms(LOOK_MS),
+				 &fixture->arena, &note),
 		WORK_CLEAN);
 }
 
@@ -363,7 +368,8 @@ static void check_inbound(struct git_fixture *fixture, const char *command, cons
 	before = git_fixture_ask(fixture, list);
 	seen = probe(fixture, resource);
 	assert_false(seen.contradicts);
-	assert_int_equal(worktree_backend.work(fixture->state, &resource, &fixture->arena, &note),
+	assert_int_equal(worktree_backend.work(fixture->state, &resource, deadline_in_ms(LOOK_MS),
+				 &fixture->arena, &note),
 		WORK_CLEAN);
 	if (said ? !seen.note || !strstr(seen.note, said) || !text_equal(seen.note, note)
 		 : seen.note || note)

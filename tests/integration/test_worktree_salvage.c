@@ -688,13 +688,15 @@ static void after_salvage_nothing_keeps_tree_and_branch(void **state)
 	fixture->settings.policy.branch = BRANCH_MERGED;
 	git_fixture_sh(fixture, "cd ws/r1; git commit -qm 2 --allow-empty; echo x >new");
 	(void)salvage_r1(fixture);
-	assert_int_equal(
-		worktree_backend.work(fixture->state, &tree, &fixture->arena, &note), WORK_DIRTY);
+	assert_int_equal(worktree_backend.work(fixture->state, &tree, deadline_in_ms(LOOK_MS),
+				 &fixture->arena, &note),
+		WORK_DIRTY);
 	worktree_backend.probe(fixture->state, &branch, &fixture->arena);
 	assert_int_equal(
 		worktree_backend.effects->remove(fixture->state, &tree, &effort, &error), 1);
-	assert_int_equal(
-		worktree_backend.work(fixture->state, &tree, &fixture->arena, &note), WORK_NONE);
+	assert_int_equal(worktree_backend.work(fixture->state, &tree, deadline_in_ms(LOOK_MS),
+				 &fixture->arena, &note),
+		WORK_NONE);
 	assert_int_equal(
 		worktree_backend.effects->remove(fixture->state, &branch, &effort, &error), 1);
 	assert_true(git_fixture_holds(fixture, "git -C repo cat-file -e refs/sbx/salvage/r1:new; "
@@ -709,8 +711,9 @@ static void unpushed_commits_are_judged_saved_after_salvage(void **state)
 
 	git_fixture_sh(fixture, "cd ws/r1; git commit -qm 2 --allow-empty");
 	(void)salvage_r1(fixture);
-	assert_int_equal(
-		worktree_backend.work(fixture->state, &tree, &fixture->arena, &note), WORK_CLEAN);
+	assert_int_equal(worktree_backend.work(fixture->state, &tree, deadline_in_ms(LOOK_MS),
+				 &fixture->arena, &note),
+		WORK_CLEAN);
 }
 
 /* The archive's two halves, unpacked as out/ and record/. */

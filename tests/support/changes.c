@@ -1,11 +1,13 @@
 #include "changes.h"
 
 #include "backend/backend.h"
+#include "base/clock.h"
 
 enum work judge(struct git_fixture *fixture, const struct resource *resource, const char **ret_note)
 {
 	const char *note = NULL;
-	enum work work = worktree_backend.work(fixture->state, resource, &fixture->arena, &note);
+	enum work work = worktree_backend.work(
+		fixture->state, resource, deadline_in_ms(LOOK_MS), &fixture->arena, &note);
 
 	*ret_note = note ? note : "";
 	return work;

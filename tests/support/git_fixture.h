@@ -13,6 +13,9 @@
 #include "backend/effects.h"
 #include "model.h"
 
+/* Long for a look into such a tree. */
+enum { LOOK_MS = 60 * 1000 };
+
 struct git_fixture {
 	char *base;
 	char *root;
