@@ -135,6 +135,72 @@ char *sweep_report_fault(const struct sweep_world *world, int status, bool stopp
 	return output_fault(world, WEXITSTATUS(status), stopped);
 }
 
+/* ------------------------------------------------------------------------------- asked to stop */
+
+static bool says_stopped(const json_t *object)
+{
+	return strstr(text_of(object, "error"), "asked to stop") != NULL;
+}
+
+static bool source_was_stopped(const json_t *report)
+{
+	const json_t *sources = json_object_get(report, "sources");
+
+	for (size_t i = 0; i < json_array_size(sources); i++)
+		if (says_stopped(json_array_get(sources, i)))
+			return true;
+	return false;
+}
+
+/* Nothing of it may make the next pass wait, or look as if something were wrong with it. */
+static char *stopped_run_fault(const json_t *run, struct text *partial)
+{
+	const char *name = text_of(run, "run"), *result = text_of(run, "result");
+
+	if (text_equal(result, "failed") || json_is_object(json_object_get(run, "failures")))
+		return mem_printf("%s has failed, they say: %s", name, text_of(run, "error"));
+	if (!text_equal(result, "partial"))
+		return NULL;
+	text_addf(partial, "history %s partial\n", name);
+	return says_stopped(run) ? NULL
+				 : mem_printf("%s is partial, and not because of the signal: %s",
+					   name, text_of(run, "error"));
+}
+
+static enum exit_code stop_code(const json_t *report, const struct text *partial)
+{
+	if (partial->length)
+		return EXIT_ATTENTION;
+	return source_was_stopped(report) ? EXIT_BLIND : EXIT_DONE;
+}
+
+static char *stop_fault(const json_t *report, int code, struct text *partial)
+{
+	const json_t *runs = json_object_get(report, "runs");
+	char *fault = NULL;
+
+	for (size_t i = 0; i < json_array_size(runs) && !fault; i++)
+		fault = stopped_run_fault(json_array_get(runs, i), partial);
+	if (!fault && code != (int)stop_code(report, partial))
+		fault = mem_printf("it ends with %d, not %d", code, stop_code(report, partial));
+	return fault;
+}
+
+char *sweep_report_stop_fault(const struct sweep_world *world, int status, struct text *ret_partial)
+{
+	char *fault = sweep_report_fault(world, status, true);
+	char *output CLEANUP(mem_done) = sweep_world_output(world);
+	json_t *report;
+
+	if (fault)
+		return fault;
+	report = json_loads(output, 0, NULL);
+	fault = report ? stop_fault(report, WEXITSTATUS(status), ret_partial)
+		       : mem_printf("no report, and it ends with %d", WEXITSTATUS(status));
+	json_decref(report);
+	return fault;
+}
+
 char *sweep_report_end_fault(struct sweep_world *world)
 {
 	int code = sweep_world_run(world, "--json");

@@ -11,6 +11,15 @@
 char *sweep_report_fault(const struct sweep_world *world, int status, bool stopped);
 
 /*
+ * The same for a pass that was asked to stop: that is nobody's failure. It ends with 0 when it has
+ * deferred what it had not begun; with 69 and the source that it broke off when it was still looking;
+ * with 1 when it has left a run in the middle. `ret_partial` gets what sweep_world_describe() has to
+ * say of each such run, a line each.
+ */
+char *sweep_report_stop_fault(
+	const struct sweep_world *world, int status, struct text *ret_partial);
+
+/*
  * The exit code of the last pass, what it said, each source that it could not read, and each run with
  * its verdict: for a complaint, and for the caller to free.
  */
