@@ -104,7 +104,8 @@ $(BUILD)/tests/whole/main.o: reaper/main.c
 $(SWEEPS:%=$(BUILD)/tests/integration/%): $(BUILD)/tests/whole/main.o
 
 # Errands that only look need no child there (support/inplace.h).
-$(BUILD)/tests/integration/test_model: ALL_LDFLAGS += -Wl,--wrap=errand_run
+$(BUILD)/tests/integration/test_model $(BUILD)/tests/integration/test_killed_everywhere: \
+	ALL_LDFLAGS += -Wl,--wrap=errand_run
 
 tests: all $(TESTS)
 

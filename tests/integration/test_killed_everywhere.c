@@ -4,6 +4,7 @@
  * kind of resource; by SIGKILL, by SIGTERM, and by a power cut, after which only what was synced is left.
  */
 #include "exit_code.h"
+#include "inplace.h"
 #include "power.h"
 #include "sweep.h"
 #include "sweep_report.h"
@@ -191,6 +192,12 @@ static int on_call(void *context, const struct tracer_call *call)
 	return act_of(way);
 }
 
+/* What shall happen to children, and what breaks off a wait for one, needs all of them. */
+static bool needs_children(enum way way)
+{
+	return way == WAY_KILL_CHILD || way == WAY_TERMINATE;
+}
+
 static int run_victim(struct victim *victim)
 {
 	const struct trace trace = {
@@ -200,8 +207,12 @@ static int run_victim(struct victim *victim)
 		.context = victim,
 		.limit_s = LIMIT_S,
 	};
+	int status;
 
-	return sweep_world_trace(victim->world, victim->words, &trace);
+	inplace_off = needs_children(victim->series->way);
+	status = sweep_world_trace(victim->world, victim->words, &trace);
+	inplace_off = false;
+	return status;
 }
 
 /* ------------------------------------------------------------------------------------ power cuts */
