@@ -59,7 +59,7 @@ else ifeq ($(V),0)
 say = @echo "  $(1) $(2)";
 endif
 
-.PHONY: all tests fuzzers build-fuzzers check check-long soak lint format install uninstall clean
+.PHONY: all tests sweeps fuzzers build-fuzzers check check-long soak lint format install uninstall clean
 .SECONDARY:
 
 all: $(PROGRAM)
@@ -109,6 +109,12 @@ $(BUILD)/tests/integration/test_model $(BUILD)/tests/integration/test_killed_eve
 
 tests: all $(TESTS)
 
+# Of the sweeps the one that fits into every run of the tests: without sanitizers.
+sweeps: all
+ifneq ($(BUILD),build/release)
+	$(MAKE) MODE=release BUILD=build/release build/release/tests/integration/test_killed_everywhere
+endif
+
 # libFuzzer comes with clang; the library is built once more, so that it sees where an input leads.
 FUZZERS := $(patsubst %.c,$(BUILD)/%,$(wildcard tests/fuzz/fuzz_*.c))
 
@@ -131,7 +137,7 @@ $(BUILD)/compile_commands.json: Makefile $(C_FILES)
 	@: $(file >$@,[)$(foreach f,$(C_FILES),$(file >>$@,$(call json_entry,$f)$(if \
 		$(filter $f,$(lastword $(C_FILES))),,$(COMMA))))$(file >>$@,])
 
-check: tests
+check: tests sweeps
 	scripts/run-tests $(BUILD)
 
 check-long: tests
