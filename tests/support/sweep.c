@@ -42,7 +42,7 @@ void sweep_complain(const char *format, ...)
 
 /* ------------------------------------------------------------------------------- in the workers */
 
-/* To look at one point again: SBX_SERIES=1 SBX_POINT=148. */
+/* To look at one point again, or at some: SBX_SERIES=1 SBX_POINT=148, SBX_LAST=160. */
 static size_t asked(const char *name, size_t otherwise)
 {
 	const char *text = getenv(name);
@@ -53,9 +53,9 @@ static size_t asked(const char *name, size_t otherwise)
 	return (size_t)value;
 }
 
-static bool is_asked(size_t series, size_t number)
+static size_t last_asked(size_t otherwise)
 {
-	return asked("SBX_SERIES", series) == series && asked("SBX_POINT", number) == number;
+	return asked("SBX_LAST", asked("SBX_POINT", otherwise));
 }
 
 static bool take(size_t series_count, size_t *ret_series, size_t *ret_number)
@@ -117,9 +117,9 @@ static void work(const struct sweep *sweep, const char *base, const char *name)
 
 	sweep_world_make(&world, base, name);
 	while (take(sweep->series, &series, &number)) {
-		if (asked("SBX_SERIES", series) != series || number > asked("SBX_POINT", number))
+		if (asked("SBX_SERIES", series) != series || number > last_asked(number))
 			end_series(series);
-		else if (!is_asked(series, number))
+		else if (number < asked("SBX_POINT", number))
 			continue;
 		else
 			note(series, sweep->point(&world, series, number));
