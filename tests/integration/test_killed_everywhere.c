@@ -7,6 +7,7 @@
 #include "inplace.h"
 #include "power.h"
 #include "sweep.h"
+#include "sweep_books.h"
 #include "sweep_report.h"
 #include "unit.h"
 
@@ -382,6 +383,14 @@ static void expect_repeated(const struct victim *victim)
 		expect_end(victim, now);
 }
 
+static void expect_books(const struct victim *victim)
+{
+	char *fault CLEANUP(mem_done) = sweep_books_fault(victim->world);
+
+	if (fault)
+		complain(victim, fault, NULL);
+}
+
 /* The pass of a child that was killed goes on, and may have done some of it another way. */
 static void expect_finished(const struct victim *victim)
 {
@@ -436,8 +445,10 @@ static enum sweep_answer try_point(
 	expect_victim(&victim, status);
 	if (series->way == WAY_POWER)
 		cut(&victim, turn);
-	if (is_pass(series))
+	if (is_pass(series)) {
+		expect_books(&victim);
 		expect_protected(&victim, "it changes");
+	}
 	age_locks(world);
 	if (series->way == WAY_KILL_CHILD)
 		expect_finished(&victim);

@@ -247,6 +247,23 @@ bool sweep_world_is_done(const struct sweep_world *world, const char *run)
 	       !fake_engine_has(&world->engine, world->container) && !is_mounted(world);
 }
 
+bool sweep_world_is_whole(const struct sweep_world *world, const char *run)
+{
+	char *marker CLEANUP(mem_done) = mem_printf("%s.sbx", run);
+	char *file CLEANUP(mem_done) = mem_printf("%s/a.txt", run);
+	char *record CLEANUP(mem_done) = mem_printf("worktrees/%s/gitdir", run);
+
+	if (!has(world->root, file) || !has(world->root, marker) || !has(world->repo, record))
+		return false;
+	if (text_equal(run, "overdue"))
+		return is_alive(world->processes[PROCESS_OVERDUE]) && has_group(world, run);
+	if (!text_equal(run, "all"))
+		return true;
+	return is_alive(world->processes[PROCESS_ALL]) && has_group(world, run) &&
+	       is_mounted(world) && has(world->paths, "all/deep/p") &&
+	       fake_engine_runs(&world->engine, world->container);
+}
+
 static bool blob_is(
 	git_repository *repository, const git_tree *tree, const char *name, const char *content)
 {
