@@ -1,6 +1,6 @@
 /*
  * P1 to P12 as a property: random worlds with random histories (support/model_op.h), in which the
- * program's verbs run in children on a clock that the test moves, and a model that is written from the
+ * program's verbs run on a clock that the test moves, and a model that is written from the
  * description alone (support/model_rules.h) says after each pass what may be gone and what must be.
  *
  *	test_model			the histories that were kept, and WORLDS random ones, always the same;
@@ -21,12 +21,14 @@
 #include "model_shrink.h"
 #include "options.h"
 #include "simgate.h"
+#include "small_host.h"
 #include "verbs.h"
 #include "workdir.h"
 
 #include <curl/curl.h>
 #include <dirent.h>
 #include <errno.h>
+#include <malloc.h>
 #include <nss.h>
 #include <poll.h>
 #include <pwd.h>
@@ -46,6 +48,9 @@ enum {
 	VERB_MS = 120000,
 	SHRINK_TRIES = 200,
 	FAULT_MAX = 600,
+	NOW_MAX = 80,
+	HEAP_KEPT = 256 << 20,
+	HEAP_STEP = 16 << 20,
 	UP_S = 30
 };
 
@@ -86,42 +91,76 @@ static char *output_path(const struct play *play, const char *name)
 	return mem_printf("%s/output.%s", play->world->path, name);
 }
 
+/* What a verb is to write to instead of the first three descriptors. */
 static void redirect(const struct play *play)
 {
 	char *out CLEANUP(mem_done) = output_path(play, "out");
 	char *err CLEANUP(mem_done) = output_path(play, "err");
-	int null = open("/dev/null", O_RDONLY | O_CLOEXEC);
-	int out_fd = open(out, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
-	int err_fd = open(err, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+	int in_fd CLEANUP(fd_done) = open("/dev/null", O_RDONLY | O_CLOEXEC);
+	int out_fd CLEANUP(fd_done) = open(out, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+	int err_fd CLEANUP(fd_done) = open(err, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
 
-	if (dup2(null, STDIN_FILENO) < 0 || dup2(out_fd, STDOUT_FILENO) < 0 ||
-		dup2(err_fd, STDERR_FILENO) < 0 || prctl(PR_SET_PDEATHSIG, SIGKILL) != 0)
+	if (dup2(in_fd, STDIN_FILENO) < 0 || dup2(out_fd, STDOUT_FILENO) < 0 ||
+		dup2(err_fd, STDERR_FILENO) < 0)
 		_exit(FAILED_TO_END);
 }
 
-/* `sbx-reap WORDS`; never returns. */
-static void verb_child(const struct play *play, char *words)
+/* `sbx-reap WORDS`, by this process. */
+static int act(const struct play *play, char *words)
 {
 	char *argv[WORDS_MAX] = { (char[]){ "sbx-reap" } };
 	char *config CLEANUP(mem_done) = mem_printf("%s/reap.ini", play->world->path);
 	struct options options;
 	struct error error = { 0 };
-	enum exit_code code;
-	int argc = 1;
+	int argc = 1, code = EXIT_USAGE;
 
-	redirect(play);
 	for (char *word; argc < WORDS_MAX - 3 && (word = strsep(&words, " "));)
 		if (*word)
 			argv[argc++] = word;
 	argv[argc++] = (char[]){ "--config" };
 	argv[argc++] = config;
-	if (options_parse(argc, argv, simclock_now_s(), &options, &error) < 0) {
+	if (options_parse(argc, argv, simclock_now_s(), &options, &error) < 0)
 		(void)fprintf(stderr, "%s\n", error.text);
-		_exit(EXIT_USAGE);
-	}
-	code = options.verb->act(&options);
+	else
+		code = (int)options.verb->act(&options);
+	options_done(&options);
 	(void)fflush(stdout);
-	_exit((int)code);
+	return code;
+}
+
+/* The same in a process of its own; never returns. */
+static void verb_child(const struct play *play, char *words)
+{
+	redirect(play);
+	if (prctl(PR_SET_PDEATHSIG, SIGKILL) != 0)
+		_exit(FAILED_TO_END);
+	_exit(act(play, words));
+}
+
+/*
+ * What nobody kills needs no process of its own: forks and the pages that are copied after them took
+ * most of a world's time. What a verb leaves of its own in the process is undone.
+ */
+static int verb_here(const struct play *play, char *words)
+{
+	enum { STREAMS = 3 };
+	int saved[STREAMS], code;
+	sigset_t signals;
+
+	(void)fflush(stdout);
+	assert_int_equal(sigprocmask(SIG_SETMASK, NULL, &signals), 0);
+	for (int i = 0; i < STREAMS; i++)
+		saved[i] = fcntl(i, F_DUPFD_CLOEXEC, STREAMS);
+	redirect(play);
+	(void)alarm(VERB_MS / 1000);
+	code = act(play, words);
+	(void)alarm(0);
+	for (int i = 0; i < STREAMS; i++) {
+		assert_int_equal(dup2(saved[i], i), i);
+		(void)close(saved[i]);
+	}
+	assert_int_equal(sigprocmask(SIG_SETMASK, &signals, NULL), 0);
+	return code;
 }
 
 /* Its exit code, or minus the signal that ended it. */
@@ -166,15 +205,8 @@ static void tell_loudly(const struct play *play, const char *words, int code)
 static int answer(struct play *play, const char *words)
 {
 	char *own CLEANUP(mem_done) = mem_dup(words);
-	pid_t pid;
-	int code;
+	int code = verb_here(play, own);
 
-	(void)fflush(stdout);
-	pid = fork();
-	assert_true(pid >= 0);
-	if (pid == 0)
-		verb_child(play, own);
-	code = ended(play, pid, words);
 	if (play->loud)
 		tell_loudly(play, words, code);
 	return code;
@@ -896,6 +928,7 @@ static struct {
 	int64_t seconds;
 	unsigned limit; /* so many worlds, however long they take; 0: seconds decide */
 	unsigned worlds[WORKERS], gone[WORKERS];
+	char now[WORKERS][NOW_MAX]; /* what a worker is at */
 } * task;
 
 static int64_t real_s(void)
@@ -924,6 +957,7 @@ static int work(struct play *play, unsigned number)
 
 		ops_random(&ops, seed);
 		task->worlds[number]++;
+		(void)snprintf(task->now[number], NOW_MAX, "world %llu", (unsigned long long)seed);
 		if (play_ops(play, &ops)) {
 			for (unsigned run = 0; run < OP_RUNS; run++)
 				task->gone[number] += play->model.runs[run].gone;
@@ -944,6 +978,7 @@ static int work(struct play *play, unsigned number)
 static int replay(struct play *play, unsigned number)
 {
 	for (unsigned i = number; i < kept_count; i += WORKERS) {
+		(void)snprintf(task->now[number], NOW_MAX, "kept history %u", i);
 		if (play_ops(play, &kept[i]))
 			continue;
 		(void)printf("# kept history %u failed: %s\n", i, play->fault);
@@ -962,6 +997,10 @@ static void warm_up(void)
 	(void)__nss_configure_lookup("passwd", "files");
 	(void)__nss_configure_lookup("group", "files");
 	(void)getpwuid(0);
+	/* What was freed is used again at once, without asking the kernel for it. */
+	(void)mallopt(M_MMAP_THRESHOLD, HEAP_KEPT);
+	(void)mallopt(M_TRIM_THRESHOLD, HEAP_KEPT);
+	(void)mallopt(M_TOP_PAD, HEAP_STEP);
 }
 
 static int work_inside(struct workdir *workdir, unsigned number, work_function *function)
@@ -973,11 +1012,23 @@ static int work_inside(struct workdir *workdir, unsigned number, work_function *
 
 	if (prctl(PR_SET_PDEATHSIG, SIGKILL) != 0 || mount("proc", "/proc", "proc", 0, NULL) != 0)
 		return FAILED_TO_END;
+	small_host_make(workdir->path);
 	model_world_open(&world, workdir->more, name);
 	warm_up();
 	code = function(&play, number);
 	model_world_done(&world);
 	return code;
+}
+
+/* A verb that crashes or hangs takes the worker along that does it. */
+static void tell_death(struct workdir *workdir, unsigned number)
+{
+	char *err CLEANUP(mem_done) = mem_printf("%s/%u/output.err", workdir->path, number);
+	char said[4000] = "";
+	int fd CLEANUP(fd_done) = open(err, O_RDONLY | O_CLOEXEC);
+
+	(void)!read(fd, said, sizeof(said) - 1);
+	(void)printf("# in %s the program died or hung: %s\n", task->now[number], said);
 }
 
 /* Of all processes it sees only its own, so that a pass has few to look at; they end with it. */
@@ -996,6 +1047,8 @@ static int work_apart(struct workdir *workdir, unsigned number, work_function *f
 		}
 		code = workdir_wait(pid);
 	}
+	if (code != 0 && code != 1)
+		tell_death(workdir, number);
 	groups_tear_down();
 	return code;
 }
@@ -1009,8 +1062,12 @@ static void work_all(struct workdir *workdir, work_function *function)
 	for (unsigned i = 0; i < WORKERS; i++) {
 		pids[i] = fork();
 		assert_true(pids[i] >= 0);
-		if (pids[i] == 0)
-			_exit(work_apart(workdir, i, function));
+		if (pids[i] == 0) {
+			int code = work_apart(workdir, i, function);
+
+			(void)fflush(stdout);
+			_exit(code);
+		}
 	}
 	for (unsigned i = 0; i < WORKERS; i++)
 		failed |= workdir_wait(pids[i]) != 0;

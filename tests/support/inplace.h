@@ -18,7 +18,8 @@ static bool inplace_off;
 static inline bool errand_only_looks(const struct errand *errand)
 {
 	static const char *const looks[] = { "ask whether a path answers", "look at a path",
-		"look for unsaved work", "look at its branch", "look for who borrows" };
+		"look for unsaved work", "look at its branch", "look for who borrows",
+		"look at the worktree to register", "see what an archive would lose" };
 
 	for (size_t i = 0; i < ARRAY_SIZE(looks); i++)
 		if (errand->what && strcmp(errand->what, looks[i]) == 0)
