@@ -1,4 +1,4 @@
-# all check check-long soak lint format install uninstall clean; MODE=dev (default) or release; out of tree in build/.
+# all check check-long soak lint format deb install uninstall clean; MODE=dev (default) or release; out of tree in build/.
 #
 #   make                  the program with sanitizers, build/dev/sbx-reap
 #   make MODE=release     optimised and hardened, build/release/sbx-reap
@@ -6,6 +6,7 @@
 #   make check-long       the same, where there is a longer form of it, and the sweeps over every system
 #                         call of a pass: hours (with MODE=release a quarter of them)
 #   make soak SOAK_DAYS=7 so many days of a fleet in hours; build/soak has the picture
+#   make deb              the Debian package, build/deb/sbx-reap_VERSION_ARCH.deb
 #   make install          release build into DESTDIR and prefix (uninstall takes it away again)
 
 MODE ?= dev
@@ -59,7 +60,8 @@ else ifeq ($(V),0)
 say = @echo "  $(1) $(2)";
 endif
 
-.PHONY: all tests sweeps fuzzers build-fuzzers check check-long soak lint format install uninstall clean
+.PHONY: all tests sweeps fuzzers build-fuzzers check check-long soak lint format deb install uninstall \
+	clean
 .SECONDARY:
 
 all: $(PROGRAM)
@@ -150,6 +152,8 @@ soak:
 lint: ; scripts/lint
 
 format: ; clang-format -i $$(git ls-files '*.c' '*.h')
+
+deb: ; scripts/deb $(VERSION)
 
 # The unit names the program where it was put; settings that are there are left alone. On the running
 # system (no DESTDIR) the group and the directories are made and systemd is told; nothing is enabled
