@@ -14,6 +14,8 @@
 #   --journal FILE        save the lab's whole journal to FILE before teardown
 #   --size SIZE           size limit of the RAM that takes the writes (default 4G)
 #   --host-net            container: share the host's network (default: only an own "lo")
+#   --boots N             run COMMAND N times, as long as it answers 0, with a reboot between; the
+#                         environment's BOOT_LAB_BOOT is 1, 2 … (container only)
 #   --vm                  a real VM (qemu TCG, Debian's kernel): slower, but ALL cgroup v2
 #                         controllers (memory, pids, cpu, io...), quota, own clock, all caps
 #   --vm-mem MB           memory of the VM (default 1500)
@@ -27,7 +29,7 @@ set -u -o pipefail
 PROG=${0##*/}
 die() { echo "$PROG: $*" >&2; exit 125; }
 
-MODE=nspawn SHELLMODE="" TIMEOUT=900 JOURNAL="" SIZE=4G HOSTNET="" CHDIR="" VMMEM=1500
+MODE=nspawn SHELLMODE="" TIMEOUT=900 JOURNAL="" SIZE=4G HOSTNET="" CHDIR="" VMMEM=1500 BOOTS=1
 SCRATCH=${TMPDIR:-/tmp}
 REGISTER=/run/boot-lab        # which lab is alive: known to every later run, whatever its TMPDIR
 BINDS=() ENVS=() PROPS=()
@@ -44,6 +46,7 @@ while [ $# -gt 0 ]; do
     --journal)  need "$@"; JOURNAL=$(realpath -m -- "$2"); shift 2;;
     --size)     need "$@"; SIZE=$2; shift 2;;
     --host-net) HOSTNET=1; shift;;
+    --boots)    need "$@"; BOOTS=$2; shift 2;;
     --vm)       MODE=vm; shift;;
     --vm-mem)   need "$@"; VMMEM=$2; shift 2;;
     --shell)    SHELLMODE=1; shift;;
@@ -55,6 +58,7 @@ done
 [ "$(id -u)" = 0 ] || die "must be root"
 [ -n "$SHELLMODE" ] || [ $# -gt 0 ] || die "no command"
 [ -z "$SHELLMODE" ] || [ $MODE = nspawn ] || die "--shell works in container mode only"
+[ "$BOOTS" = 1 ] || [ $MODE$SHELLMODE = nspawn ] || die "--boots works in container mode only"
 [ -n "$CHDIR" ] || CHDIR=/root
 CG2=$(awk '$3=="cgroup2"{print $2; exit}' /proc/self/mounts)
 [ -n "$CG2" ] || die "no cgroup2 mount on this machine"
@@ -152,11 +156,12 @@ mkdir "$CG" || exit 125
 
 # ---------------------------------------------------------------- the command
 { printf '#!/bin/bash\nexport HOME=/root USER=root LANG=C.UTF-8 PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin BOOT_LAB=%s\n' $MODE
+  echo 'read -r BOOT_LAB_BOOT < /.boot-lab/boot; export BOOT_LAB_BOOT'
   for e in "${ENVS[@]}"; do printf 'export %s=%q\n' "${e%%=*}" "${e#*=}"; done
   printf 'cd %q || exit 125\n' "$CHDIR"
   if [ -n "$SHELLMODE" ]; then echo 'exec bash -i'; else printf 'exec'; printf ' %q' "$@"; echo; fi
 } > "$RUN/io/cmd"
-: > "$RUN/io/out"; : > "$RUN/io/err"
+echo 1 > "$RUN/io/boot"; : > "$RUN/io/out"; : > "$RUN/io/err"
 
 # ---------------------------------------------------------------- what runs in the private namespaces
 cat > "$RUN/inner" <<'EOF'
@@ -187,9 +192,11 @@ if [ "$MODE" = nspawn ]; then
   for d in /dev/fuse /dev/loop-control; do [ -e $d ] && A+=("--bind=$d"); done
   [ -n "$HOSTNET" ] || A+=(--private-network)
   # SECCOMP=0: nspawn's own filter would refuse landlock, bpf, fanotify, keyctl, quotactl...
-  exec env SYSTEMD_SECCOMP=0 SYSTEMD_NSPAWN_UNIFIED_HIERARCHY=1 systemd-nspawn --quiet --directory="$R" --boot \
+  rc=133                                          # its answer when the container wants to be booted anew
+  while [ $rc = 133 ]; do rc=0; env SYSTEMD_SECCOMP=0 SYSTEMD_NSPAWN_UNIFIED_HIERARCHY=1 systemd-nspawn --quiet --directory="$R" --boot \
     --register=no --keep-unit --machine=boot-lab --console=pipe --link-journal=no \
-    --resolv-conf=off --timezone=off "${A[@]}" "--bind=$RUN/io:/.boot-lab"
+    --resolv-conf=off --timezone=off "${A[@]}" "--bind=$RUN/io:/.boot-lab" || rc=$?; done
+  exit $rc
 else
   while IFS='|' read -r how src dst; do [ -n "$how" ] || continue
     mkdir -p "$R/$dst"; mount --rbind "$src" "$R/$dst"; [ $how = bind ] || mount -o remount,bind,ro "$R/$dst"
@@ -247,26 +254,34 @@ if [ $MODE = vm ]; then
 fi
 
 # ---------------------------------------------------------------- container: wait for PID 1, then for "running"
-P="" s=""
-for _ in $(seq 600); do
-  P=$(head -n1 "$CG/payload/init.scope/cgroup.procs" 2>/dev/null) && [ -n "$P" ] && break
-  kill -0 $LAB 2>/dev/null || failed "systemd-nspawn ended"
-  sleep .05
+P="" s="" rc=0
+boot() { # until there is another PID 1 than before, and it is "running"
+  local was=$P
+  for _ in $(seq 1200); do
+    P=$(head -n1 "$CG/payload/init.scope/cgroup.procs" 2>/dev/null) && [ -n "$P" ] && [ "$P" != "$was" ] && break
+    kill -0 $LAB 2>/dev/null || failed "systemd-nspawn ended"
+    sleep .05
+  done
+  { [ -n "$P" ] && [ "$P" != "$was" ]; } || failed "no new PID 1 after 60 s"
+  for _ in $(seq 600); do
+    s=$(nsenter -t "$P" -a -r -- systemctl is-system-running --wait 2>/dev/null)
+    case $s in running|degraded) break;; esac
+    kill -0 $LAB 2>/dev/null || failed "the container ended while booting"
+    sleep .05
+  done
+  case $s in running) ;; degraded) nsenter -t "$P" -a -r -- systemctl --failed --no-legend --no-pager >&2;; *) failed "systemd did not come up (state: $s)";; esac
+  R=(nsenter -t "$P" -a -r -- systemd-run --quiet --wait --collect --unit=boot-lab -p Delegate=yes "${PROPS[@]}")
+}
+for n in $(seq "$BOOTS"); do
+  [ "$n" = 1 ] || { echo "$n" > "$RUN/io/boot"; nsenter -t "$P" -a -r -- systemctl reboot; }
+  boot
+  if [ -n "$SHELLMODE" ]; then
+    "${R[@]}" --setenv="TERM=${TERM:-xterm}" --pty /bin/bash /.boot-lab/cmd; rc=$?
+  else
+    timeout -k 5 "$TIMEOUT" "${R[@]}" --pipe /bin/bash /.boot-lab/cmd <&0 & W=$!
+    wait $W; rc=$?
+  fi
+  [ $rc = 0 ] || break
 done
-[ -n "$P" ] || failed "no PID 1 after 30 s"
-for _ in $(seq 600); do
-  s=$(nsenter -t "$P" -a -r -- systemctl is-system-running --wait 2>/dev/null)
-  case $s in running|degraded) break;; esac
-  kill -0 $LAB 2>/dev/null || failed "the container ended while booting"
-  sleep .05
-done
-case $s in running) ;; degraded) nsenter -t "$P" -a -r -- systemctl --failed --no-legend --no-pager >&2;; *) failed "systemd did not come up (state: $s)";; esac
-R=(nsenter -t "$P" -a -r -- systemd-run --quiet --wait --collect --unit=boot-lab -p Delegate=yes "${PROPS[@]}")
-if [ -n "$SHELLMODE" ]; then
-  "${R[@]}" --setenv="TERM=${TERM:-xterm}" --pty /bin/bash /.boot-lab/cmd; rc=$?
-else
-  timeout -k 5 "$TIMEOUT" "${R[@]}" --pipe /bin/bash /.boot-lab/cmd <&0 & W=$!
-  wait $W; rc=$?
-fi
 [ -z "$JOURNAL" ] || nsenter -t "$P" -a -r -- journalctl -o short-precise --no-pager > "$JOURNAL" 2>&1
 exit $rc
