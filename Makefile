@@ -18,6 +18,7 @@ PKG_CONFIG ?= pkg-config
 VERSION := 0.1.0
 
 prefix ?= /usr
+bindir ?= $(prefix)/bin
 sbindir ?= $(prefix)/sbin
 mandir ?= $(prefix)/share/man
 unitdir ?= $(prefix)/lib/systemd/system
@@ -159,13 +160,14 @@ deb: ; scripts/deb $(VERSION)
 # system (no DESTDIR) the group and the directories are made and systemd is told; nothing is enabled
 # or started.
 INSTALL ?= install
-INSTALLED = $(sbindir)/sbx-reap $(mandir)/man8/sbx-reap.8 $(unitdir)/sbx-reap.service \
+INSTALLED = $(sbindir)/sbx-reap $(bindir)/sbx-run $(mandir)/man8/sbx-reap.8 $(unitdir)/sbx-reap.service \
 	$(unitdir)/sbx-reap.timer $(tmpfilesdir)/sbx-reap.conf $(sysusersdir)/sbx-reap.conf
 SETTINGS = $(DESTDIR)$(sysconfdir)/sbx/reap.ini
 
 install:
 	$(MAKE) MODE=release BUILD=build/release all
 	$(INSTALL) -D -m 755 build/release/sbx-reap $(DESTDIR)$(sbindir)/sbx-reap
+	$(INSTALL) -D -m 755 scripts/sbx-run $(DESTDIR)$(bindir)/sbx-run
 	$(INSTALL) -D -m 644 reaper/sbx-reap.8 $(DESTDIR)$(mandir)/man8/sbx-reap.8
 	$(INSTALL) -D -m 644 units/sbx-reap.service $(DESTDIR)$(unitdir)/sbx-reap.service
 	sed -i 's|^ExecStart=/usr/sbin/|ExecStart=$(sbindir)/|' $(DESTDIR)$(unitdir)/sbx-reap.service

@@ -1,0 +1,301 @@
+#!/usr/bin/env bash
+# scripts/sbx-run on a booted systemd, with a Podman for --untrusted: what COMMAND sees and what it does not,
+# how its end goes on record, and that a pass cleans up after it wherever it was killed.
+set -euo pipefail
+cd "$(dirname "$0")/../.."
+# shellcheck source=tests/support/tap.sh
+. tests/support/tap.sh
+
+outside() {
+	local stage
+	[ "$(id -u)" = 0 ] || tap_skip_all "only root can boot a systemd"
+	stage=$(mktemp -d)
+	# shellcheck disable=SC2064 # this stage
+	trap "rm -rf '$stage'" EXIT
+	make -s -j"$(nproc)" DESTDIR="$stage" install >&2
+	tests/lab/boot-lab.sh --timeout 500 --bind-ro "$PWD" --bind "$stage:/stage" -- \
+		bash "$PWD/tests/system/test-sbx-run.sh" --inside
+}
+
+# ------------------------------------------------------------------------------------ in the lab
+
+root=/srv/sbx/workspaces repo=/srv/git/app.git out=/root/out
+
+make_world() {
+	mount -t tmpfs -o mode=755 tmpfs /srv
+	mkdir -p /var/lib/containers
+	mount -t tmpfs tmpfs /var/lib/containers
+	cp -r /stage/. /
+	systemd-sysusers
+	systemd-tmpfiles --create
+	systemctl daemon-reload
+	mkdir -p /srv/git /etc/sbx/reap.d "$out"
+	cat >/etc/sbx/reap.d/lab.ini <<-END
+		[policy]
+		lease = 1s
+		deadline_grace = 0s
+		keep_ok = 1s
+		keep_failed = 1s
+		keep_abandoned = 1s
+		keep_orphan = 1s
+		[containers]
+		engine = unix:///run/podman/podman.sock
+	END
+	useradd --create-home ci
+	make_repository
+	make_image
+	echo hush >/root/token
+	chmod 600 /root/token
+}
+
+make_repository() {
+	git init --quiet --bare "$repo"
+	chown -R ci: "$repo"
+	as_ci 'git config --global user.name test && git config --global user.email test@localhost &&
+		git clone --quiet '"$repo"' seed && cd seed && echo one >file && git add file &&
+		git commit --quiet --message first && git push --quiet origin HEAD' 2>/dev/null
+}
+
+make_image() {
+	local name
+	mkdir -p /root/image/bin
+	cp /bin/busybox /root/image/bin/
+	for name in sh env cat id ls sleep touch; do ln -s busybox "/root/image/bin/$name"; done
+	tar -C /root/image -c . | podman import --quiet - sbx-test >/dev/null 2>&1
+	systemctl start podman.socket
+}
+
+as_ci() { runuser -u ci -- sh -c "cd && $1"; }
+
+# In the background; what it says goes to $out/RUN, its exit code to $out/RUN.code.
+begin() { # run, more arguments of sbx-run
+	{
+		code=0
+		sbx-run "$1" --repo "$repo" "${@:2}" || code=$?
+		echo "$code" >"$out/$1.new"
+		mv "$out/$1.new" "$out/$1.code"
+	} >"$out/$1" 2>&1 </dev/null &
+}
+
+code_of() { # run
+	until_it test -e "$out/$1.code"
+	cat "$out/$1.code"
+}
+
+answer() { # run, more arguments of sbx-run: its exit code
+	rm -f "$out/$1.code"
+	begin "$@"
+	code_of "$1"
+}
+
+said() { cat "$out/$1"; }
+outcome() { sbx-reap list --json | jq -r --arg run "$1" '.runs[] | select(.run == $run) | .outcome'; }
+property() { systemctl show --property "$2" --value "sbx-$1.service"; }
+
+until_it() { # command: until it holds; a test that waits for ever is ended by the lab
+	until "$@"; do sleep 0.05; done
+}
+
+# ------------------------------------------------------------------------------------ one by one
+
+wrong_calls() {
+	check "help needs no system" says "^  --untrusted" "$(sbx-run --help)"
+	check "a run identifier that is no name is a wrong call" same 2 "$(answer "a b" -- true)"
+	check "so is a missing command" same 2 "$(answer w1)"
+	check "so is a variable that is not set" same 2 "$(answer w1 --allow-env NOT_SET_AT_ALL -- true)"
+	check "so is a secret without a file" same 2 "$(answer w1 --secret a=/nowhere -- true)"
+	check "so is a network without a container" same 2 "$(answer w1 --network bridge -- true)"
+	check "so is the host's network for what is not trusted" \
+		same 2 "$(answer w1 --untrusted --image sbx-test --network host -- true)"
+	check "what is no repository is refused" same 125 "$(repo=/srv answer w1 -- true)"
+	mkdir /root/app && git init --quiet /root/app
+	check "and so is one of root's" same 125 "$(repo=/root/app answer w1 -- true)"
+	check "an image that is not there is refused" \
+		same 125 "$(answer w1 --untrusted --image nowhere/none -- true)"
+	check "after all of that nothing is on record" same 0 "$(sbx-reap list --json | jq '.runs | length')"
+}
+
+# shellcheck disable=SC2016,SC1003 # as it is written
+what_a_command_sees() {
+	export NAMED='two  words $HOME ${X} "q" \' LEAKED=leaked
+	check "a command that succeeds is a success" same 0 \
+		"$(answer seen --allow-env NAMED --secret token=/root/token -- /bin/sh -c '
+			/usr/bin/env -u PWD >env; cat "$CREDENTIALS_DIRECTORY/token"; cat </sys/class/net/lo/operstate
+			ls /sys/class/net; id -un; touch /etc/here || echo "cannot write"; echo "$((1 + 1)) %n"
+			echo work >unsaved')"
+	check "and is on record as one" same ok "$(outcome seen)"
+	check "it sees the variables that were named, as they are, and no other" same \
+		"$(printf '%s\n' 'CREDENTIALS_DIRECTORY=/run/credentials/sbx-seen.service' "NAMED=$NAMED" \
+			PATH=/usr/local/bin:/usr/bin:/bin SBX_RUN=seen)" "$(LC_ALL=C sort "$root/seen/env")"
+	check "it reads the secret, works as the repository's owner, and writes nowhere else" same \
+		"hush ci cannot_write 2_%n" "$(grep -xE 'hush|ci|cannot write|2 %n' "$out/seen" | tr ' \n' '_ ' | sed 's/ $//')"
+	check "it has a loopback of its own and no other network" same "lo" \
+		"$(grep -xE 'lo|eth.*|host.*' "$out/seen")"
+	check "with --network host it has the host's" same "0 $(readlink /proc/self/ns/net)" \
+		"$(answer shown --network host -- readlink /proc/self/ns/net) $(said shown)"
+	check "a second run of that name is refused" same 125 "$(answer seen -- true)"
+	check "which does the first no harm" same ok "$(outcome seen)"
+}
+
+# shellcheck disable=SC2016 # expands in the unit
+how_a_command_ends() {
+	begin seven -- sh -c 'exit 7'
+	begin late --ttl 1s -- sleep 1000
+	begin killed -- sh -c 'kill -TERM $$'
+	begin none -- /no/such/command
+	check "its exit code is passed on" same "7 failed" "$(code_of seven) $(outcome seven)"
+	check "one that is out of time ends with 124" same "124 failed" "$(code_of late) $(outcome late)"
+	check "one that is killed ends with 128 and the signal" \
+		same "143 failed" "$(code_of killed) $(outcome killed)"
+	check "one that is not there ends with 127" same "127 failed" "$(code_of none) $(outcome none)"
+}
+
+active() { systemctl is-active --quiet "sbx-$1.service"; }
+ended() { ! active "$1"; }
+
+# shellcheck disable=SC2016 # expands in the unit
+what_a_neighbour_sees() {
+	local held stopped
+	sbx-run held --repo "$repo" --memory 64M --secret token=/root/token -- \
+		sh -c 'until [ -e go ]; do sleep 0.1; done' >"$out/held" 2>&1 &
+	held=$!
+	sbx-run stopped --repo "$repo" -- sleep 1000 >"$out/stopped" 2>&1 &
+	stopped=$!
+	until_it active held
+	check "the memory limit is the unit's" same 67108864 "$(property held MemoryMax)"
+	check "the unit is in the slice" same sbx.slice "$(property held Slice)"
+	check "its secret is in no property of the unit and on no command line" \
+		bash -c '! { systemctl show sbx-held.service; cat /proc/[0-9]*/cmdline; } 2>/dev/null | grep -aq hus[h]'
+	check "another user cannot read it" \
+		exits 1 runuser -u nobody -- cat /run/credentials/sbx-held.service/token
+	check "nor can another run of the same user" \
+		same 1 "$(answer nosy -- cat /run/credentials/sbx-held.service/token)"
+	kill -KILL "$held"
+	{ wait "$held" || true; } 2>/dev/null
+	check "when its harness is killed it goes on" active held
+	as_ci "touch $root/held/go"
+	until_it ended held
+	check "and its outcome goes on record all the same" same ok "$(outcome held)"
+	until_it active stopped
+	kill -TERM "$stopped"
+	{ code=0 && wait "$stopped" || code=$?; } 2>/dev/null
+	check "a harness that is asked to end, ends with its command" same "143 failed" "$code $(outcome stopped)"
+	check "which has ended" ended stopped
+}
+
+# shellcheck disable=SC2016 # expands in the unit
+what_an_untrusted_one_sees() {
+	begin farlate --untrusted --image sbx-test --ttl 3s -- sleep 1000
+	check "an untrusted command's exit code is passed on" same 5 \
+		"$(answer far --untrusted --image sbx-test --allow-env NAMED --secret token=/root/token -- /bin/sh -c '
+			env; cat "$CREDENTIALS_DIRECTORY/token"; ls /sys/class/net; id -u; cat .git/HEAD
+			touch /here || echo "cannot write"; ls /srv || echo "no host"; echo work >unsaved; exit 5')"
+	check "and the run has failed" same failed "$(outcome far)"
+	check "it sees the variables that were named, and no other" same \
+		"CREDENTIALS_DIRECTORY HOME HOSTNAME NAMED PATH PWD SBX_RUN SHLVL" \
+		"$(sed -n 's/^\([A-Z_]*\)=.*/\1/p' "$out/far" | LC_ALL=C sort | tr '\n' ' ' | sed 's/ $//')"
+	check "as they are" grep -qxF "NAMED=$NAMED" "$out/far"
+	check "it reads its secret" grep -qx hush "$out/far"
+	check "it is the repository's owner" grep -qx "$(id -u ci)" "$out/far"
+	check "it has no network" same lo "$(grep -xE 'lo|eth.*|host.*' "$out/far")"
+	check "it writes nowhere but in its tree" grep -qx "cannot write" "$out/far"
+	check "it does not see the host" grep -qx "no host" "$out/far"
+	check "it is on a branch of a clone" grep -qx "ref: refs/heads/sbx/far" "$out/far"
+	check "of which the repository knows nothing" \
+		bash -c "! git --git-dir=$repo show-ref | grep -q sbx/far && [ ! -e $repo/worktrees/far ]"
+	check "its container has the label" same far \
+		"$(podman inspect --format '{{index .Config.Labels "sbx.run"}}' sbx-far)"
+	check "one that is out of time ends with 124, and its container with it" same "124 exited" \
+		"$(code_of farlate) $(podman inspect --format '{{.State.Status}}' sbx-farlate)"
+}
+
+# ------------------------------------------------------------------------------------ killed anywhere
+
+# In front of the programs that sbx-run calls: kills it before or after the call that the run is named for.
+make_killers() {
+	mkdir /root/killers
+	cat >/root/killers/sbx-reap <<-'END'
+		#!/bin/bash
+		case ${0##*/} in
+		sbx-reap) point=$1; [[ $1 != register || "$*" = *--ttl* ]] || point=again ;;
+		setpriv) point=git; [[ "$*" = *"worktree add"* || "$*" = *" clone "* ]] || point=other ;;
+		*) point=${0##*/} ;;
+		esac
+		real=$(PATH=${PATH#/root/killers:} command -v "${0##*/}")
+		[[ "$*" != *"die-$point-before"* ]] || { kill -KILL "$PPID"; exit 1; }
+		[[ "$*" = *"die-$point-after"* ]] || exec "$real" "$@"
+		"$real" "$@" &
+		[ "$point" = systemd-run ] || wait
+		[ "$point" != systemd-run ] || until systemctl is-active --quiet "sbx-die-$point-after.service"; do sleep 0.05; done
+		kill -KILL "$PPID"
+	END
+	chmod +x /root/killers/sbx-reap
+	ln -s sbx-reap /root/killers/setpriv
+	ln -s sbx-reap /root/killers/mkdir
+	ln -s sbx-reap /root/killers/systemd-run
+}
+
+points=(register mkdir git again renew systemd-run)
+
+kill_everywhere() {
+	local point when PATH=/root/killers:$PATH
+	make_killers
+	for point in "${points[@]}"; do
+		for when in before after; do
+			begin "die-$point-$when" --ttl 2s -- sleep 1000
+		done
+	done
+	begin die-git-after-far --untrusted --image sbx-test --ttl 2s -- sleep 1000
+	for point in "${points[@]}"; do
+		for when in before after; do
+			check "sbx-run is killed $when its $point" same 137 "$(code_of "die-$point-$when")"
+		done
+	done
+	check "and after a clone" same 137 "$(code_of die-git-after-far)"
+}
+
+# ------------------------------------------------------------------------------------ and then
+
+nothing_left() {
+	local left
+	left=$(
+		find "$root" -mindepth 1 ! -name .sbx-trash
+		git --git-dir="$repo" for-each-ref --format='%(refname)' refs/heads/sbx
+		find "$repo/worktrees" -mindepth 1 -maxdepth 1 2>/dev/null
+		systemctl list-units --all --no-legend --plain 'sbx-*.service' | grep -v '^sbx-reap' || true
+		find /sys/fs/cgroup/sbx.slice -mindepth 1 -type d 2>/dev/null
+		podman ps --all --quiet
+		find /run/credentials /run/sbx-run -mindepth 1 -name '*sbx-*' 2>/dev/null
+		sbx-reap list --json | jq -r '.runs[].run'
+	)
+	same "" "$left"
+}
+
+# The time limits of those that were killed are 2 s; nothing else has to be waited for.
+all_due() { [ "$(sbx-reap list --json | jq '[.runs[] | select(.verdict == "keep")] | length')" = 0 ]; }
+
+then_the_reaper() {
+	check "there are runs to reap" test "$(sbx-reap list --json | jq '.runs | length')" -gt 15
+	until_it all_due
+	systemctl start sbx-reap.service
+	check "the pass under the unit succeeds" same "success 0" \
+		"$(systemctl show --property Result --value sbx-reap.service) $(systemctl show --property ExecMainStatus --value sbx-reap.service)"
+	check "of all those runs nothing is left" nothing_left
+	check "what a run had not saved is salvaged" same work \
+		"$(git --git-dir="$repo" show "$(git --git-dir="$repo" for-each-ref --format='%(refname)' refs/sbx/salvage/seen | head -n 1):unsaved")"
+	check "also what an untrusted one had not" bash -c "sbx-reap salvages far | grep -q far"
+}
+
+inside() {
+	make_world
+	wrong_calls
+	what_a_command_sees
+	how_a_command_ends
+	what_a_neighbour_sees
+	what_an_untrusted_one_sees
+	kill_everywhere
+	then_the_reaper
+	tap_done
+}
+
+if [ "${1:-}" = --inside ]; then inside; else outside; fi
