@@ -27,3 +27,6 @@ void check_books(struct check *check);
 
 /* What it works with: engines and other sources, cgroups, systemd, mounts, Landlock, processes. */
 void check_host(struct check *check);
+
+/* Whether the pass that systemd starts may write where it has to. After check_books(). */
+void check_unit(struct check *check);

@@ -160,7 +160,7 @@ static const struct verb verbs[] = {
 	{
 		.name = "check",
 		.synopsis = "check [--new-database]",
-		.summary = "is the set-up sane: settings, roots, database, engines, cgroups",
+		.summary = "is the set-up sane: settings, roots, database, engines, cgroups, unit",
 		.details = "A lost database is made anew on purpose only: --new-database does it, "
 			   "and\n"
 			   "reads the markers and pins beside the workspaces in again; killed in\n"

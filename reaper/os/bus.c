@@ -18,6 +18,7 @@ static const char manager_path[] = "/org/freedesktop/systemd1";
 static const char unit_prefix[] = "/org/freedesktop/systemd1/unit";
 static const char manager_interface[] = "org.freedesktop.systemd1.Manager";
 static const char unit_interface[] = "org.freedesktop.systemd1.Unit";
+static const char service_interface[] = "org.freedesktop.systemd1.Service";
 static const char mount_interface[] = "org.freedesktop.systemd1.Mount";
 
 struct bus {
@@ -148,8 +149,8 @@ static int unit_read_invocation(
 static int unit_read_all(struct bus *bus, const char *path, const char *unit, struct bus_unit *all,
 	sd_bus_error *reply)
 {
-	const char *interface = text_ends(unit, ".scope") ? "org.freedesktop.systemd1.Scope"
-							  : "org.freedesktop.systemd1.Service";
+	const char *interface =
+		text_ends(unit, ".scope") ? "org.freedesktop.systemd1.Scope" : service_interface;
 	int r = unit_read_invocation(bus, path, all->invocation_id, reply);
 
 	if (r >= 0)
@@ -455,4 +456,52 @@ int bus_mount_stop(struct bus *bus, const char *point, int64_t deadline_ms, stru
 	if (r == -ENOENT)
 		return 1;
 	return r < 0 ? r : mount_wait(&stopping, error);
+}
+
+static int sandbox_read(
+	struct bus *bus, const char *path, struct bus_sandbox *sandbox, sd_bus_error *reply)
+{
+	sd_bus_message *message CLEANUP(message_done) = NULL;
+	char state[32];
+	int r = unit_read(bus, path, unit_interface, "LoadState", state, sizeof(state), reply);
+
+	if (r >= 0 && text_equal(state, "not-found"))
+		return sd_bus_error_set(reply, "org.freedesktop.systemd1.NoSuchUnit", NULL);
+	if (r >= 0)
+		r = unit_read(bus, path, service_interface, "ProtectSystem",
+			sandbox->protect_system, sizeof(sandbox->protect_system), reply);
+	if (r >= 0)
+		r = sd_bus_get_property(bus->bus, systemd, path, service_interface,
+			"ReadWritePaths", reply, &message, "as");
+	return r < 0 ? r : sd_bus_message_read_strv(message, &sandbox->read_write_paths);
+}
+
+int bus_sandbox_get(
+	struct bus *bus, const char *unit, struct bus_sandbox *ret_sandbox, struct error *error)
+{
+	sd_bus_error reply CLEANUP(sd_bus_error_free) = SD_BUS_ERROR_NULL;
+	sd_bus_message *loaded CLEANUP(message_done) = NULL;
+	struct bus_sandbox sandbox CLEANUP(bus_sandbox_done) = { 0 };
+	const char *path;
+	/* GetUnit knows a unit only while it does something. */
+	int r = sd_bus_call_method(bus->bus, systemd, manager_path, manager_interface, "LoadUnit",
+		&reply, &loaded, "s", unit);
+
+	if (r >= 0)
+		r = sd_bus_message_read(loaded, "o", &path);
+	if (r >= 0)
+		r = sandbox_read(bus, path, &sandbox, &reply);
+	if (r < 0)
+		return bus_fail(error, r, &reply, "look at unit", unit);
+	*ret_sandbox = sandbox;
+	sandbox = (struct bus_sandbox){ 0 };
+	return 0;
+}
+
+void bus_sandbox_done(struct bus_sandbox *sandbox)
+{
+	for (char **path = sandbox->read_write_paths; path && *path; path++)
+		free(*path);
+	free(sandbox->read_write_paths);
+	*sandbox = (struct bus_sandbox){ 0 };
 }

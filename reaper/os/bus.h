@@ -45,3 +45,14 @@ int bus_unit_stop(struct bus *bus, const char *unit, const char *invocation_id, 
  * at the mount table afterwards.
  */
 int bus_mount_stop(struct bus *bus, const char *point, int64_t deadline_ms, struct error *error);
+
+/* Where systemd lets a service write, by the names of systemd.exec(5). */
+struct bus_sandbox {
+	char protect_system[16]; /* "no" "yes" "full" "strict" */
+	char **read_write_paths; /* up to a NULL; "-" and "+" may stand before each */
+};
+
+/* Of a service, whether it runs or not. 0; -ENOENT: there is no such unit; -errno. */
+int bus_sandbox_get(
+	struct bus *bus, const char *unit, struct bus_sandbox *ret_sandbox, struct error *error);
+void bus_sandbox_done(struct bus_sandbox *sandbox);

@@ -162,7 +162,9 @@ static void explain_owners(struct text *text, int code, int dir, const char *nam
 void protection_explain(struct text *text, int code, int dir, const char *name)
 {
 	if (code == EROFS)
-		text_add(text, " (the filesystem, or a btrfs subvolume that we may not change)");
+		text_add(text,
+			" (the filesystem, a btrfs subvolume that we may not change, or what the "
+			"unit may write to: sbx-reap check)");
 	if (code != EPERM && code != EACCES)
 		return;
 	if (code == EPERM && *name && explain_flags(text, dir, name))

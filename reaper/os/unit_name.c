@@ -26,3 +26,27 @@ char *unit_name_of_mount(const char *point)
 	text_done(&name);
 	return NULL;
 }
+
+char *unit_setting_path(const char *path)
+{
+	struct text word = { 0 };
+	bool quoted = false;
+
+	for (const char *at = path; *at; at++) {
+		unsigned char byte = (unsigned char)*at;
+
+		quoted |= *at != '/' && *at != '-' && !strchr(plain, *at);
+		if (byte < ' ' || byte == 0x7f)
+			text_addf(&word, "\\x%02x", byte);
+		else if (*at == '"' || *at == '\\')
+			text_addf(&word, "\\%c", *at);
+		else
+			text_add(&word, *at == '%' ? "%%" : (const char[]){ *at, 0 });
+	}
+	if (quoted) {
+		char *bare CLEANUP(mem_done) = word.data;
+
+		return mem_printf("\"%s\"", bare);
+	}
+	return word.data;
+}

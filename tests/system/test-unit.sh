@@ -193,6 +193,24 @@ nothing_else() {
 	check "nothing of that was done" bash -c '! ls -d /{etc,usr/sbin,root,srv,tmp}/sbx-reap.probe 2>/dev/null'
 }
 
+# A root that the unit does not know of, with a name that it has to quote.
+elsewhere() {
+	local other='/opt/own "100%" of it' said
+	mount -t tmpfs -o mode=755 tmpfs /opt
+	mkdir -p "$other/far"
+	printf '[workspaces]\nroot = %s\n' "$other" >/etc/sbx/reap.d/other.ini
+	sbx-reap register far --worktree "$other/far" --created -30h --ttl 2h --no-container >/dev/null
+	sbx-reap finish far --ok --at -29h >/dev/null
+	check "check finds a root that the unit may not write to" exits 1 sbx-reap check
+	said=$(sbx-reap check || true)
+	check "and names it" says 'unit .*may not write to /opt/own' "$said"
+	sed -n '/\[Service\]/,$ s/^ *//p' <<<"$said" >/run/systemd/system/sbx-reap.service.d/paths.conf
+	systemctl daemon-reload
+	check "with the lines that it shows it is content" sbx-reap check
+	check "and a pass succeeds" pass
+	check "and removes what lies there" gone "$other/far"
+}
+
 inside() {
 	label=sbx.run-$HOSTNAME-$$
 	put_in_place "$@"
@@ -201,6 +219,7 @@ inside() {
 	make_others
 	the_whole_job
 	nothing_else
+	elsewhere
 	check "systemd-analyze finds it exposed by 2.3 of 10 at most" \
 		systemd-analyze security --no-pager --threshold=23 sbx-reap.service
 	tap_done

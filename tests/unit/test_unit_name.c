@@ -41,11 +41,32 @@ static void a_name_that_no_unit_can_have_is_none(void **state)
 	assert_null(unit_name_of_mount(point.data));
 }
 
+/* tests/system/test-unit.sh has systemd itself read such a word. */
+static void a_path_is_one_word_of_a_setting(void **state)
+{
+	static const char *const words[][2] = {
+		{ "/srv/a-b_c.d", "/srv/a-b_c.d" },
+		{ "/srv/of the run", "\"/srv/of the run\"" },
+		{ "/100%/%n", "\"/100%%/%%n\"" },
+		{ "/a\"b\\c", "\"/a\\\"b\\\\c\"" },
+		{ "/\xc3\xa4", "\"/\xc3\xa4\"" },
+		{ "/\n\x7f", "\"/\\x0a\\x7f\"" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(words); i++) {
+		char *word CLEANUP(mem_done) = unit_setting_path(words[i][0]);
+
+		assert_string_equal(word, words[i][1]);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(mount_points_are_escaped_as_systemd_does),
 		cmocka_unit_test(a_name_that_no_unit_can_have_is_none),
+		cmocka_unit_test(a_path_is_one_word_of_a_setting),
 	};
 
 	return cmocka_run_group_tests_name("unit name", tests, NULL, NULL);
