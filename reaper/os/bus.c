@@ -364,7 +364,11 @@ int bus_unit_stop(struct bus *bus, const char *unit, const char *invocation_id, 
 	return r < 0 ? r : 1;
 }
 
-/* Whether the unit is that of the mount point, and not one whose name only looks like it. */
+/*
+ * Whether the unit is that of the mount point, and not one whose name only looks like it. The bus has
+ * no words but UTF-8, so of another path systemd cannot tell; it takes no unit for a mount, though,
+ * whose name is not made of where it is (systemd.mount(5)).
+ */
 static int mount_prove(const struct stopping *stopping, const char *point, struct error *error)
 {
 	sd_bus_error reply CLEANUP(sd_bus_error_free) = SD_BUS_ERROR_NULL;
@@ -374,9 +378,11 @@ static int mount_prove(const struct stopping *stopping, const char *point, struc
 	bus_limit(stopping->bus, stopping->deadline_ms);
 	r = unit_read(stopping->bus, stopping->path, unit_interface, "ActiveState", state,
 		sizeof(state), &reply);
-	if (r >= 0)
+	if (r >= 0 && utf8_valid(point))
 		r = unit_read(stopping->bus, stopping->path, mount_interface, "Where", where,
 			sizeof(where), &reply);
+	else
+		(void)snprintf(where, sizeof(where), "%s", point);
 	if (r < 0)
 		r = bus_fail(error, r, &reply, "look at unit", stopping->unit);
 	if (r == -ENOENT || (r >= 0 && text_equal(state, "inactive")))
