@@ -238,6 +238,15 @@ static int file_replace(int dir, const char *temporary, const char *name, int fd
 	return 0;
 }
 
+static int file_unsynced(struct error *error, const char *name)
+{
+	int code = errno;
+	char *shown CLEANUP(mem_done) = text_escape(name);
+
+	return error_say(error, EINPROGRESS, "sync the directory of '%.200s', which is written: %s",
+		shown, strerror(code));
+}
+
 int file_write(int dir, const char *name, const void *bytes, size_t length, mode_t mode,
 	struct error *error)
 {
@@ -256,7 +265,7 @@ int file_write(int dir, const char *name, const void *bytes, size_t length, mode
 		return file_fail(error, -r, "write", name);
 	}
 	if (fsync(dir) < 0)
-		return file_fail(error, EIO, "sync the directory of", name);
+		return file_unsynced(error, name);
 	return 0;
 }
 

@@ -30,9 +30,9 @@ int file_make_directory(int dir, const char *name, mode_t mode);
 /*
  * Writes the file by a temporary one in the same directory (".<name>.sbx-new-XXXXXX"), synced,
  * renamed over the name; then the directory is synced. What a killed write leaves is harmless, and
- * file_sweep() removes it. 0; -errno, and the name is what it was; but -EIO when only the directory
- * could not be synced, also for want of room: then it may be the new one already, and who makes do in
- * another way would do it twice.
+ * file_sweep() removes it. 0; -errno, and the name is what it was; but -EINPROGRESS when only the
+ * directory could not be synced, for whatever reason, which the error gives: then it is the new one
+ * already, and who makes do in another way would do it twice.
  */
 int file_write(int dir, const char *name, const void *bytes, size_t length, mode_t mode,
 	struct error *error);

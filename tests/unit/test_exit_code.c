@@ -34,6 +34,7 @@ static void unusable_state_is_told_from_a_lock_that_passes(void **state)
 	assert_int_equal(exit_code_of_error(-EDQUOT), EXIT_STATE);
 	assert_int_equal(exit_code_of_error(-EBUSY), EXIT_ATTENTION);
 	assert_int_equal(exit_code_of_error(-EEXIST), EXIT_ATTENTION);
+	assert_int_equal(exit_code_of_error(-EINPROGRESS), EXIT_ATTENTION); /* file_write() */
 }
 
 int main(void)

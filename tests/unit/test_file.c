@@ -4,6 +4,7 @@
 #include "os/file_sweep.h"
 
 #include "small_disk.h"
+#include "tracer.h"
 #include "workdir.h"
 
 #include <dirent.h>
@@ -13,6 +14,7 @@
 #include <sys/file.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/un.h>
 #include <sys/wait.h>
 
@@ -288,6 +290,63 @@ static void writing_and_sweeping_go_on_side_by_side(void **state)
 	assert_int_equal(entries(workdir), 1);
 }
 
+/* ------------------------------------------------------------------------- one call that fails */
+
+struct second_sync {
+	struct workdir *workdir;
+	int calls, fails_with;
+};
+
+static int fail_second(void *context, const struct tracer_call *call)
+{
+	struct second_sync *sync = context;
+
+	(void)call;
+	return ++sync->calls == 2 ? -sync->fails_with : TRACER_GO_ON;
+}
+
+static int write_new(void *context)
+{
+	const struct second_sync *sync = context;
+	struct error error = { 0 };
+	int r = file_write(sync->workdir->dir, "file", "new", 3, 0644, &error);
+
+	/* What it answers passes through an exit code, why through its being said. */
+	return strstr(error.text, strerror(sync->fails_with)) ? -r : 0;
+}
+
+/* Who took it for a full disk made do in another way, and did it twice. */
+static void where_only_the_directory_is_not_synced_the_name_is_in_place_and_why_is_said(
+	void **state)
+{
+	static const int errors[] = { EIO, ENOSPC, EDQUOT };
+	static const long calls[] = { SYS_fsync };
+
+	for (size_t i = 0; i < ARRAY_SIZE(errors); i++) {
+		struct second_sync sync = { .workdir = *state, .fails_with = errors[i] };
+		const struct trace trace = {
+			.calls = calls,
+			.call_count = 1,
+			.program = write_new,
+			.program_context = &sync,
+			.on_call = fail_second,
+			.context = &sync,
+			.limit_s = 60,
+		};
+		char *bytes CLEANUP(mem_done) = NULL;
+		size_t length;
+		int status;
+
+		(void)unlinkat(sync.workdir->dir, "file", 0);
+		status = tracer_run(&trace);
+		assert_true(WIFEXITED(status));
+		assert_int_equal(WEXITSTATUS(status), EINPROGRESS);
+		assert_int_equal(
+			file_read(sync.workdir->dir, "file", 10, &bytes, &length, NULL, NULL), 0);
+		assert_string_equal(bytes, "new");
+	}
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, workdir_setup, workdir_teardown)
@@ -299,6 +358,7 @@ int main(void)
 		TEST(a_reader_sees_the_old_or_the_new_file_and_never_half),
 		TEST(a_write_that_fails_leaves_the_old_file_and_no_other),
 		TEST(what_root_writes_in_the_directory_of_a_user_is_his),
+		TEST(where_only_the_directory_is_not_synced_the_name_is_in_place_and_why_is_said),
 		TEST(what_is_added_is_added_whole_or_not_at_all),
 		TEST(nothing_is_added_behind_a_link_or_to_a_file_of_two_names),
 		TEST(what_a_killed_write_left_is_swept_away_and_nothing_else),
