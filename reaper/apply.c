@@ -159,6 +159,20 @@ static int end_unfinished(
 	return note_history(teardown, "failed", run, teardown->error.text, error);
 }
 
+/* Salvage lacked something for the moment: tried again as what failed is; until then it may be pinned. */
+static int end_lacking(
+	struct teardown *teardown, struct run *run, struct arena *arena, struct error *error)
+{
+	int r;
+
+	tell(run, arena, RESULT_FAILED, teardown->error.text);
+	r = note_history(teardown, "failed", run, teardown->error.text, error);
+	if (r < 0)
+		return r;
+	return runs_release(
+		teardown->application->world->store, teardown->application->pass, run->id, error);
+}
+
 static int reap_begun(
 	struct teardown *teardown, struct run *run, struct arena *arena, struct error *error)
 {
@@ -167,6 +181,8 @@ static int reap_begun(
 	count_done(teardown, run);
 	if (ended_early(teardown))
 		return end_early(teardown, run, arena, "taken apart", error);
+	if (r >= 0 && teardown->lacking)
+		return end_lacking(teardown, run, arena, error);
 	if (r >= 0 && teardown->unsaved)
 		return end_unsaved(teardown, run, arena, error);
 	if (r >= 0)

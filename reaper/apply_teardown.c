@@ -89,6 +89,20 @@ static int note_unsalvaged(struct teardown *teardown, const char *why)
 		clock_wall_s(), why, &teardown->error);
 }
 
+/*
+ * What salvage lacked it may have again soon, as any step may: the tree stays, all else goes as decided,
+ * and the run has failed. With "unsaved work", nobody would try for an hour.
+ */
+static int note_lacking(struct teardown *teardown, int r, const char *why)
+{
+	teardown->unsaved = arena_printf(&teardown->seen.arena,
+		"%s; it could not be salvaged yet: %s", teardown->unsaved, why);
+	if (!teardown->lacking)
+		teardown->lacking = error_say(&teardown->error, -r,
+			"its unsaved work could not be salvaged yet: %s", why);
+	return 0;
+}
+
 /* A signal or the end of its share broke it off: no failure that a later pass has to know of. */
 static bool salvage_broken_off(int r, const struct effort *effort)
 {
@@ -112,6 +126,8 @@ static int salvage_tree(struct teardown *teardown, const struct backend *backend
 		r = note_salvaged(teardown, &salvage);
 	else if (r < 0 && salvage_broken_off(r, effort))
 		r = error_say(&teardown->error, ETIME, "salvaging it was broken off: %s", why.text);
+	else if (r < 0 && error_may_pass(r))
+		r = note_lacking(teardown, r, why.text);
 	else if (r < 0)
 		r = note_unsalvaged(teardown, why.text);
 	return r;

@@ -13,6 +13,7 @@ struct teardown {
 	int64_t bytes_freed, entries_deleted, steps_done;
 	struct error error;   /* the first of a step */
 	const char *unsaved;  /* why the tree stays; NULL: it may go */
+	int lacking;          /* what salvage was short of, -errno; 0: nothing */
 	const char *salvaged; /* where its unsaved work is now; NULL: there was none */
 	bool kept_by_hand;    /* a .keep appeared */
 	bool marker_changed;  /* what proved the run says something else now */

@@ -65,6 +65,25 @@ static int library_begin(void)
 	return r;
 }
 
+/*
+ * What was short, when that was it. Of most failures the library keeps errno as the end of its message
+ * and lets errno itself go when it tidies up; the program sets no locale.
+ */
+static int library_cause(const git_error *last, int otherwise)
+{
+	static const int passing[] = { ENOSPC, EDQUOT, EMFILE, ENFILE, ENOMEM, ENOBUFS, EAGAIN,
+		EINTR };
+
+	if (!last)
+		return otherwise;
+	if (last->klass == GIT_ERROR_NOMEMORY)
+		return ENOMEM;
+	for (size_t i = 0; i < ARRAY_SIZE(passing) && last->message; i++)
+		if (text_ends(last->message, strerror(passing[i])))
+			return passing[i];
+	return otherwise;
+}
+
 int worktree_git_error(struct error *error, int code, const char *what, const char *which)
 {
 	const git_error *last = git_error_last();
@@ -72,7 +91,7 @@ int worktree_git_error(struct error *error, int code, const char *what, const ch
 		text_escape(last && last->message ? last->message : "no reason given");
 	char *name CLEANUP(mem_done) = text_escape(which);
 
-	return error_say(error, code, "%s %s: %s", what, name, text);
+	return error_say(error, library_cause(last, code), "%s %s: %s", what, name, text);
 }
 
 int worktree_git_begin(struct error *error)

@@ -55,14 +55,8 @@ static void nothing_free(git_odb_backend *backend)
 
 int salvage_git_error(struct error *error, const char *what, const char *which)
 {
-	const git_error *last = git_error_last();
-	int code = errno == ENOSPC || errno == EDQUOT ? ENOSPC : EIO;
+	int code = error_may_pass(-errno) ? errno : EIO;
 
-	/* Of most failures the library keeps errno as the end of its message, of others not at all. */
-	if (last && last->message &&
-		(text_ends(last->message, strerror(ENOSPC)) ||
-			text_ends(last->message, strerror(EDQUOT))))
-		code = ENOSPC;
 	return worktree_git_error(error, code, what, which);
 }
 

@@ -44,6 +44,6 @@ int salvage_blob_write(git_odb *odb, int file, int64_t size, int64_t deadline_ms
 int salvage_blob_check(git_repository *repository, git_odb *odb, const struct salvage_hash *hash,
 	const git_oid *id, int64_t deadline_ms, struct error *error);
 
-/* What the library says, as an errno: -ENOSPC where the disk is full, else -EIO. The caller sets errno
+/* What the library says, as an errno: what was short (error_may_pass), else -EIO. The caller sets errno
  * to 0 before it calls the library. */
 int salvage_git_error(struct error *error, const char *what, const char *which);

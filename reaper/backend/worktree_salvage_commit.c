@@ -63,7 +63,7 @@ static void maker_done(struct maker *maker)
 /* What fails from here on is the repository's fault, not the tree's. */
 static int unwritable(struct maker *maker, int r)
 {
-	if (r < 0 && r != -ENOSPC && r != -ETIME && r != -EBUSY)
+	if (r < 0 && !error_may_pass(r) && r != -ETIME && r != -EBUSY)
 		maker->committed->unwritable = true;
 	return r;
 }

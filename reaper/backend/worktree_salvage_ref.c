@@ -84,7 +84,7 @@ static void ref_unlock(const git_repository *repository, const char *name)
 		worktree_ref_unlock(common, name);
 }
 
-/* 1 it is made, or was there; 0 it is taken by something else; -ENOSPC. */
+/* 1 it is made, or was there; 0 it is taken by something else; what is short. */
 static int ref_try(git_repository *repository, const struct fsuser *owner, const char *name,
 	git_oid *commit, struct error *error)
 {
@@ -105,7 +105,7 @@ static int ref_try(git_repository *repository, const struct fsuser *owner, const
 	if (r == 0)
 		return 1;
 	r = salvage_git_error(&unsaid, "make", name);
-	return r == -ENOSPC ? error_say(error, ENOSPC, "%s", unsaid.text) : 0;
+	return error_may_pass(r) ? error_say(error, -r, "%s", unsaid.text) : 0;
 }
 
 int salvage_ref_make(git_repository *repository, const struct fsuser *owner, const char *run,

@@ -48,6 +48,16 @@ static inline bool error_is_full(int r)
 }
 
 /*
+ * Whether the answer of a call, negative, says only that something is short, or came in between: the
+ * same call may succeed in a moment, and says nothing about what it was asked of.
+ */
+static inline bool error_may_pass(int r)
+{
+	return error_is_full(r) || r == -EMFILE || r == -ENFILE || r == -ENOMEM || r == -ENOBUFS ||
+	       r == -EAGAIN || r == -EINTR;
+}
+
+/*
  * Whether it failed for want of something of ours, or because we are to stop: that says nothing of
  * what was looked at.
  */

@@ -45,6 +45,21 @@ static void a_full_disk_and_a_used_up_quota_are_both_no_room(void **state)
 	assert_false(error_is_full(ENOSPC)); /* a descriptor of that number */
 }
 
+static void what_is_short_for_the_moment_is_told_from_what_stays_as_it_is(void **state)
+{
+	static const int passing[] = { ENOSPC, EDQUOT, EMFILE, ENFILE, ENOMEM, ENOBUFS, EAGAIN,
+		EINTR };
+	static const int staying[] = { EIO, EFBIG, EACCES, EROFS, EBUSY, ETIME, ENOENT };
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(passing); i++)
+		assert_true(error_may_pass(-passing[i]));
+	for (size_t i = 0; i < ARRAY_SIZE(staying); i++)
+		assert_false(error_may_pass(-staying[i]));
+	assert_false(error_may_pass(0));
+	assert_false(error_may_pass(EMFILE)); /* a descriptor of that number */
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -52,6 +67,7 @@ int main(void)
 		cmocka_unit_test(nobody_needs_to_listen),
 		cmocka_unit_test(what_does_not_fit_is_cut),
 		cmocka_unit_test(a_full_disk_and_a_used_up_quota_are_both_no_room),
+		cmocka_unit_test(what_is_short_for_the_moment_is_told_from_what_stays_as_it_is),
 	};
 
 	return cmocka_run_group_tests_name("error", tests, NULL, NULL);
