@@ -95,6 +95,27 @@ int hold_set(struct store *store, const struct hold *hold, struct arena *arena,
 	return r < 0 ? r : 1;
 }
 
+int hold_add(struct store *store, const struct hold *hold, struct error *error)
+{
+	struct transaction transaction CLEANUP(transaction_done) = { 0 };
+	struct arena arena CLEANUP(arena_done) = { 0 };
+	struct hold before;
+	int r = transaction_write(&transaction, store, error);
+
+	if (r >= 0)
+		r = hold_read(store, &arena, &before, error);
+	if (r < 0)
+		return r;
+	if (r > 0 && !hold_ended(&before, hold->since_s))
+		return 0;
+	r = hold_put(store, hold, error);
+	if (r >= 0)
+		r = hold_history(store, hold, "held", "", hold->since_s, error);
+	if (r >= 0)
+		r = transaction_commit(&transaction, error);
+	return r < 0 ? r : 1;
+}
+
 int hold_drop(struct store *store, const char *by, struct error *error)
 {
 	struct transaction transaction CLEANUP(transaction_done) = { 0 };

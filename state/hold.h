@@ -14,6 +14,12 @@
 int hold_set(struct store *store, const struct hold *hold, struct arena *arena,
 	struct hold **ret_before, struct error *error);
 
+/*
+ * Holds unless somebody holds already, whose words then stay: for who is no person. 1, 0 there was a
+ * hold.
+ */
+int hold_add(struct store *store, const struct hold *hold, struct error *error);
+
 /* Ends it, in the name of `by` (NULL: nobody that can be named). 1, 0 there was none. */
 int hold_drop(struct store *store, const char *by, struct error *error);
 

@@ -143,6 +143,21 @@ static const struct migration {
 		") STRICT;" },
 
 	{ 4, "CREATE INDEX pass_moment ON pass (wall_s);" },
+
+	{ 5, /* One row, or none: what the last probe asks of a pass, and what that answers. */
+		"CREATE TABLE probe ("
+		"  id INTEGER PRIMARY KEY CHECK (id = 1),"
+		"  asked_s INTEGER NOT NULL,"
+		"  directory TEXT NOT NULL,"
+		"  port INTEGER NOT NULL CHECK (port BETWEEN 1 AND 65535),"
+		"  token TEXT NOT NULL CHECK (token <> ''),"
+		"  answered_s INTEGER, pass TEXT,"
+		"  file_step TEXT, file_code INTEGER, file_note TEXT,"
+		"  network_step TEXT, network_code INTEGER, network_note TEXT,"
+		"  judged_s INTEGER,"
+		"  CHECK ((answered_s IS NULL) = (file_step IS NULL)),"
+		"  CHECK ((answered_s IS NULL) = (network_step IS NULL))"
+		") STRICT;" },
 };
 
 static int schema_newest(void)

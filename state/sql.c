@@ -16,6 +16,10 @@
 #define SALVAGE_PLACE "((repo IS ?1 AND ref = ?2) OR path = ?3)"
 /* In the order of failure_read(), failures.c. */
 #define FAILURE_COLUMNS "run, since_s, count, last_s, error"
+/* In the order of probe_get(), probe.c. */
+#define PROBE_COLUMNS                                                              \
+	"asked_s, directory, port, token, answered_s, pass, file_step, file_code," \
+	" file_note, network_step, network_code, network_note, judged_s"
 #define HISTORY_COLUMNS "id, at_s, pass, run, generation, action, reason, resource, detail, bytes"
 
 const struct sql_statement sql_statements[SQL_COUNT] = {
@@ -179,6 +183,17 @@ const struct sql_statement sql_statements[SQL_COUNT] = {
 		"INSERT INTO lock_held (id, since_s, count) VALUES (1, ?1, 1)"
 		" ON CONFLICT (id) DO UPDATE SET count = count + 1, since_s = min(since_s, ?1)" },
 	[SQL_LOCK_HELD_DELETE] = { "note that the lock is free", "DELETE FROM lock_held" },
+
+	[SQL_PROBE_ASK] = { "ask for a probe",
+		"INSERT OR REPLACE INTO probe (id, asked_s, directory, port, token)"
+		" VALUES (1, ?, ?, ?, ?)" },
+	[SQL_PROBE_GET] = { "look for a probe", "SELECT " PROBE_COLUMNS " FROM probe" },
+	[SQL_PROBE_ANSWER] = { "answer a probe",
+		"UPDATE probe SET answered_s = ?2, pass = ?3, file_step = ?4, file_code = ?5,"
+		" file_note = ?6, network_step = ?7, network_code = ?8, network_note = ?9"
+		" WHERE token = ?1 AND answered_s IS NULL AND judged_s IS NULL" },
+	[SQL_PROBE_JUDGE] = { "note that a probe is judged",
+		"UPDATE probe SET judged_s = ?2 WHERE token = ?1 AND judged_s IS NULL" },
 
 	[SQL_HISTORY_ADD] = { "write history", "INSERT INTO history (at_s, pass, run, generation, "
 					       "action, reason, resource, detail,"

@@ -104,6 +104,33 @@ static void one_that_ended_is_nothing_that_another_replaces(void **state)
 	assert_null(before);
 }
 
+static void what_is_no_person_does_not_replace_a_hold(void **state)
+{
+	const struct hold hold = { .by = "sbx-reap probe", .reason = "it failed", .since_s = NOW };
+	struct arena arena CLEANUP(arena_done) = { 0 };
+	char *history CLEANUP(mem_done) = NULL;
+	struct hold *before;
+
+	assert_int_equal(set(state, "ada", NULL, NOW + 60, &arena, &before), 1);
+	assert_int_equal(hold_add(database(state), &hold, NULL), 0);
+	assert_string_equal(held_at(state, NOW, &arena)->by, "ada");
+	history = database_history(database(state), NULL);
+	assert_string_equal(history, "held");
+	assert_int_equal(hold_drop(database(state), "ada", NULL), 1);
+	assert_int_equal(hold_add(database(state), &hold, NULL), 1);
+	assert_string_equal(held_at(state, INT64_MAX, &arena)->by, "sbx-reap probe");
+}
+
+static void where_the_hold_has_ended_anybody_may_hold_again(void **state)
+{
+	const struct hold hold = { .by = "sbx-reap probe", .since_s = NOW };
+	struct arena arena CLEANUP(arena_done) = { 0 };
+	struct hold *before;
+
+	assert_int_equal(set(state, "ada", NULL, NOW, &arena, &before), 1);
+	assert_int_equal(hold_add(database(state), &hold, NULL), 1);
+}
+
 static void add_detail(void *context, const struct history_entry *entry)
 {
 	text_addf(context, "%s: %s\n", entry->action, entry->detail);
@@ -133,6 +160,8 @@ int main(void)
 		TEST(another_hold_replaces_it_and_the_same_is_no_change),
 		TEST(one_that_ended_is_dropped_once_and_stands_in_the_log),
 		TEST(one_that_ended_is_nothing_that_another_replaces),
+		TEST(what_is_no_person_does_not_replace_a_hold),
+		TEST(where_the_hold_has_ended_anybody_may_hold_again),
 		TEST(the_log_says_who_and_why),
 	};
 

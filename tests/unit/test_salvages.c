@@ -192,7 +192,7 @@ static void back_to_the_first_version(struct store *store)
 	static const char sql[] =
 		"DROP INDEX pass_moment; DROP TABLE failure; DROP TABLE unfinished; DROP TABLE "
 		"lock_held;"
-		"DROP TABLE salvage; DROP TABLE hold; DROP TABLE brake;"
+		"DROP TABLE salvage; DROP TABLE hold; DROP TABLE brake; DROP TABLE probe;"
 		"ALTER TABLE run DROP COLUMN salvage_failed_s;"
 		"ALTER TABLE run DROP COLUMN salvage_failed; PRAGMA user_version = 1";
 	struct error error = { 0 };
