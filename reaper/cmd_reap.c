@@ -11,6 +11,7 @@
 #include "os/signals.h"
 #include "pass.h"
 #include "pass_id.h"
+#include "probe_attend.h"
 #include "state/brake.h"
 #include "state/lock_held.h"
 #include "verbs.h"
@@ -74,6 +75,19 @@ static int take_lock(struct reaping *reaping, struct error *error)
 		note_held(reaping, path);
 	}
 	return reaping->lock < 0 ? error_say(error, why.code, "%s", why.text) : 0;
+}
+
+/* Before anything is planned, since it may hold this pass, too. */
+static void attend_to_probe(const struct reaping *reaping)
+{
+	struct error error = { 0 };
+	int r = probe_attend(reaping->session.store, reaping->pass, clock_wall_s(), &error);
+
+	if (r < 0)
+		notice("a probe waits for an answer, and gets none: %s", error.text);
+	else if (r > 0)
+		alert("the last probe never came to an end, so every pass is held until 'sbx-reap "
+		      "resume'");
 }
 
 static bool will_ask(const struct options *options)
@@ -277,6 +291,7 @@ enum exit_code cmd_reap(const struct options *options)
 	}
 	if (!will_ask(options))
 		signals_hold(); /* else nothing has been done yet that anybody would miss */
+	attend_to_probe(&reaping);
 	r = make_plan(&reaping, &error);
 	if (r < 0)
 		return complain(&error, r);

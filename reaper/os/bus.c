@@ -10,6 +10,7 @@
 #include <signal.h>
 #include <systemd/sd-bus.h>
 #include <systemd/sd-daemon.h>
+#include <systemd/sd-login.h>
 
 enum { LOOK_AGAIN_MS = 500 };
 
@@ -56,6 +57,19 @@ static int bus_fail(
 		r = -EIO;
 	shown = text_escape(reply->message ? reply->message : strerror(-r));
 	return error_say(error, -r, "%s %s over the bus: %s", what, unit, shown);
+}
+
+int bus_own_unit(char ret_unit[UNIT_NAME])
+{
+	char *unit CLEANUP(mem_done) = NULL;
+	int r = geteuid() == 0 ? sd_pid_get_unit(0, &unit) : sd_pid_get_user_unit(0, &unit);
+
+	if (r < 0)
+		return r;
+	if (strlen(unit) >= UNIT_NAME)
+		return -E2BIG;
+	(void)snprintf(ret_unit, UNIT_NAME, "%s", unit);
+	return 0;
 }
 
 int bus_open(int64_t timeout_ms, struct bus **ret_bus, struct error *error)
@@ -195,7 +209,7 @@ static bool unit_rests(const struct bus_unit *unit)
 	       text_equal(unit->active_state, "failed");
 }
 
-/* What is being stopped. */
+/* What is being stopped, or waited for. */
 struct stopping {
 	struct bus *bus;
 	const char *unit;
@@ -394,25 +408,32 @@ static int mount_prove(const struct stopping *stopping, const char *point, struc
 	return r < 0 ? r : 0;
 }
 
-/* 1 when it rests, 0 while it is being stopped, -EBUSY when that was tried and it is active again. */
-static int mount_stopped(const struct stopping *stopping, struct error *error)
+/* Its state now, and whether systemd has a job for it. 0, -ENOENT when it is gone, -errno. */
+static int job_look(
+	const struct stopping *stopping, char ret_state[32], uint32_t *ret_job, struct error *error)
 {
 	sd_bus_error reply CLEANUP(sd_bus_error_free) = SD_BUS_ERROR_NULL;
 	sd_bus_message *message CLEANUP(message_done) = NULL;
-	char state[32];
-	uint32_t job = 0;
 	int r;
 
 	bus_limit(stopping->bus, stopping->deadline_ms);
 	r = sd_bus_get_property(stopping->bus->bus, systemd, stopping->path, unit_interface, "Job",
 		&reply, &message, "(uo)");
 	if (r >= 0)
-		r = sd_bus_message_read(message, "(uo)", &job, NULL);
+		r = sd_bus_message_read(message, "(uo)", ret_job, NULL);
 	if (r >= 0)
-		r = unit_read(stopping->bus, stopping->path, unit_interface, "ActiveState", state,
-			sizeof(state), &reply);
-	if (r < 0)
-		r = bus_fail(error, r, &reply, "look at unit", stopping->unit);
+		r = unit_read(stopping->bus, stopping->path, unit_interface, "ActiveState",
+			ret_state, 32, &reply);
+	return r < 0 ? bus_fail(error, r, &reply, "look at unit", stopping->unit) : 0;
+}
+
+/* 1 when it rests, 0 while it is being stopped, -EBUSY when that was tried and it is active again. */
+static int mount_stopped(const struct stopping *stopping, struct error *error)
+{
+	char state[32];
+	uint32_t job = 0;
+	int r = job_look(stopping, state, &job, error);
+
 	if (r == -ENOENT)
 		return 1;
 	if (r < 0 || job)
@@ -510,4 +531,79 @@ void bus_sandbox_done(struct bus_sandbox *sandbox)
 		free(*path);
 	free(sandbox->read_write_paths);
 	*sandbox = (struct bus_sandbox){ 0 };
+}
+
+/* 1 when the start is over, 0 while it goes on. */
+static int start_over(const struct stopping *starting, struct error *error)
+{
+	char state[32];
+	uint32_t job = 0;
+	int r = job_look(starting, state, &job, error);
+
+	if (r < 0)
+		return r == -ENOENT ? 1 : r;
+	return !job && !text_equal(state, "activating") && !text_equal(state, "deactivating");
+}
+
+static int start_wait(const struct stopping *starting, struct error *error)
+{
+	int r;
+
+	while ((r = start_over(starting, error)) == 0) {
+		if (deadline_left_ms(starting->deadline_ms) == 0)
+			return error_say(
+				error, ETIME, "unit %s is still being started", starting->unit);
+		r = stopping_pause(starting);
+		if (r < 0)
+			return error_set(error, -r, "wait for unit %s", starting->unit);
+	}
+	return r < 0 ? r : 0;
+}
+
+int bus_unit_start(struct bus *bus, const char *unit, int64_t deadline_ms, struct error *error)
+{
+	struct stopping starting CLEANUP(stopping_done) = {
+		.bus = bus,
+		.unit = unit,
+		.path = unit_object(unit),
+		.deadline_ms = deadline_ms,
+	};
+	sd_bus_error reply CLEANUP(sd_bus_error_free) = SD_BUS_ERROR_NULL;
+	sd_bus_slot *slot CLEANUP(slot_done) = NULL;
+	int r;
+
+	stopping_subscribe(&starting, &slot);
+	bus_limit(bus, deadline_ms);
+	r = sd_bus_call_method(bus->bus, systemd, manager_path, manager_interface, "StartUnit",
+		&reply, NULL, "ss", unit, "replace");
+	return r < 0 ? bus_fail(error, r, &reply, "start", unit) : start_wait(&starting, error);
+}
+
+int bus_mount_wait(struct bus *bus, const char *point, int64_t deadline_ms, struct error *error)
+{
+	char *unit CLEANUP(mem_done) = unit_name_of_mount(point);
+	struct stopping waiting CLEANUP(stopping_done) = {
+		.bus = bus,
+		.unit = unit,
+		.path = unit ? unit_object(unit) : NULL,
+		.deadline_ms = deadline_ms,
+	};
+	sd_bus_slot *slot CLEANUP(slot_done) = NULL;
+	int r;
+
+	if (!unit)
+		return error_say(
+			error, ENAMETOOLONG, "its path is too long for the name of a systemd unit");
+	stopping_subscribe(&waiting, &slot);
+	while ((r = mount_prove(&waiting, point, NULL)) == -ENOENT) {
+		if (deadline_left_ms(deadline_ms) == 0)
+			return error_say(error, ETIME,
+				"systemd does not see what was mounted there (unit %s); is this "
+				"its own mount namespace?",
+				unit);
+		r = stopping_pause(&waiting);
+		if (r < 0)
+			return error_set(error, -r, "wait for unit %s", unit);
+	}
+	return r < 0 ? error_set(error, -r, "look at unit %s", unit) : 0;
 }

@@ -23,6 +23,12 @@ struct bus_unit {
 int bus_open(int64_t timeout_ms, struct bus **ret_bus, struct error *error);
 void bus_close(struct bus *bus);
 
+enum { UNIT_NAME = 256 };
+
+/* The unit that this process belongs to: of the system, or of our user when we are not root. Asks no
+ * bus (sd_pid_get_unit(3)). 0; -ENODATA: none; -errno. */
+int bus_own_unit(char ret_unit[UNIT_NAME]);
+
 /* 0; -ENOENT: no such unit (NoSuchUnit, or not-found and inactive); -errno. */
 int bus_unit_get(struct bus *bus, const char *unit, struct bus_unit *ret_unit, struct error *error);
 
@@ -34,6 +40,16 @@ int bus_unit_get(struct bus *bus, const char *unit, struct bus_unit *ret_unit, s
  */
 int bus_unit_stop(struct bus *bus, const char *unit, const char *invocation_id, int64_t deadline_ms,
 	struct error *error);
+
+/*
+ * Has systemd start it, and waits until that is over: of a oneshot service, until it has run, well or
+ * not (what came of it is the unit's own to tell). Where it is being started already, that start is
+ * what is waited for. 0; -ENOENT: no such unit; -ETIME; -errno.
+ */
+int bus_unit_start(struct bus *bus, const char *unit, int64_t deadline_ms, struct error *error);
+
+/* Waits until systemd has seen what was mounted at an absolute path. 0, -ETIME, -errno. */
+int bus_mount_wait(struct bus *bus, const char *point, int64_t deadline_ms, struct error *error);
 
 /*
  * Has systemd unmount what is mounted at an absolute path: stops its .mount unit, and with it every
