@@ -7,6 +7,8 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <sys/sysmacros.h>
+#include <unistd.h>
 
 void mount_exits_done(struct mount_exits *exits)
 {
@@ -102,5 +104,20 @@ int mount_leave(struct mount_exits *exits, int task, uint64_t id,
 	if (r < 0)
 		return r;
 	mount = mount_by_id(&theirs, id);
-	return mount ? leave(&theirs, mount, top, needed, context) : -ENOENT;
+	return mount ? leave(&theirs, mount, top, needed, context) : -ENXIO;
+}
+
+/*
+ * Who writes back by himself has a bdi of his own: "0:MINOR" a server without a block device,
+ * "MAJOR:MINOR-fuseblk" one with one (fs/super.c, super_setup_bdi_name; fs/fuse/inode.c). The others
+ * have none, or that of their disk.
+ */
+bool mount_device_served(uint64_t dev)
+{
+	int list CLEANUP(fd_done) = open("/sys/class/bdi", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	const char *kind = major(dev) ? "-fuseblk" : "";
+	char name[64];
+
+	(void)snprintf(name, sizeof(name), "%u:%u%s", major(dev), minor(dev), kind);
+	return list < 0 || faccessat(list, name, F_OK, AT_SYMLINK_NOFOLLOW) == 0;
 }

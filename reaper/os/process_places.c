@@ -74,6 +74,17 @@ static int directory_read(int fd, struct directory *ret_directory)
 	return 0;
 }
 
+/* Nothing but the device is asked for, which needs no leave of a server (fs/fuse/dir.c, fuse_getattr). */
+static int device_read(int fd, uint64_t *ret_dev)
+{
+	struct statx found;
+
+	if (statx(fd, "", AT_EMPTY_PATH | AT_STATX_DONT_SYNC | AT_NO_AUTOMOUNT, 0, &found) < 0)
+		return -errno;
+	*ret_dev = makedev(found.stx_dev_major, found.stx_dev_minor);
+	return 0;
+}
+
 static struct directory *search_slot(struct search *search, const struct directory *directory)
 {
 	return &search->cleared[(directory->ino ^ directory->mount) % CLEARED];
@@ -128,6 +139,18 @@ static bool place_lies_on(const void *context, uint64_t dev)
 }
 
 /*
+ * Whether the way up may be asked for in a mount that was detached. Not where a server would be asked
+ * and none of the places can be: whoever works there does not get out of it either.
+ */
+static bool search_may_climb_detached(const struct search *search, int at)
+{
+	uint64_t dev;
+
+	return device_read(at, &dev) == 0 &&
+	       (place_lies_on(search, dev) || !mount_device_served(dev));
+}
+
+/*
  * From a directory of which nothing may be asked, because of the mount it is on, to the one that the
  * mount lies in; none of the places can be on the way. Everything else stays as it is. 1; 0 nothing
  * lies above it; -errno.
@@ -140,6 +163,8 @@ static int search_leave(struct search *search, int *at, const struct suspect *su
 	(void)snprintf(name, sizeof(name), "/proc/self/fdinfo/%d", *at);
 	r = mount_leave(&search->exits, suspect->task, proc_mount_id(AT_FDCWD, name), place_lies_on,
 		search);
+	if (r == -ENXIO)
+		return search_may_climb_detached(search, *at);
 	if (r == -ENOENT || r == -ENOLINK)
 		return r == -ENOENT;
 	if (r < 0)

@@ -385,7 +385,7 @@ static void a_directory_bound_into_the_tree_counts_only_through_that_mount(void 
 	assert_int_equal(umount2(below(world, "tree/deep"), MNT_DETACH), 0);
 }
 
-enum { SOMEBODY = 1000, LOOK_S = 120 };
+enum { SOMEBODY = 1000, LOOK_S = 20 };
 
 /* A child of that user that sleeps there. */
 static pid_t start_as(unsigned user, const char *directory)
@@ -411,9 +411,11 @@ static pid_t start_as(unsigned user, const char *directory)
 	return pid;
 }
 
+enum state_of_mount { MOUNTED, DETACHED };
+
 /* Somebody works on a mount that is told by `more`, at that name, while its server stands still. */
-static size_t look_beside_mount(
-	struct world *world, const char *at, unsigned user, const char *more)
+static size_t look_beside_mount(struct world *world, const char *at, unsigned user,
+	const char *more, enum state_of_mount how)
 {
 	struct fuse fuse;
 	size_t count;
@@ -423,29 +425,54 @@ static size_t look_beside_mount(
 	fuse_serve(&fuse);
 	world->child = start_as(user, below(world, at));
 	assert_int_equal(kill(fuse.server, SIGSTOP), 0);
+	if (how == DETACHED)
+		assert_int_equal(umount2(below(world, at), MNT_DETACH), 0);
 	(void)alarm(LOOK_S);
 	count = world_look(world, "tree");
 	(void)alarm(0);
 	fuse_kill(&fuse);
 	child_end(world->child);
 	world->child = 0;
-	assert_int_equal(umount2(below(world, at), MNT_DETACH), 0);
+	if (how == MOUNTED)
+		assert_int_equal(umount2(below(world, at), MNT_DETACH), 0);
 	return count;
 }
 
 /* Even root may not look into what another user mounted: that is no reason to see nothing at all. */
 static void a_mount_that_keeps_root_out_hides_nobody(void **state)
 {
-	assert_int_equal(look_beside_mount(*state, "tree2", SOMEBODY, ""), 0);
-	assert_int_equal(look_beside_mount(*state, "tree/deep", SOMEBODY, ""), 1);
+	assert_int_equal(look_beside_mount(*state, "tree2", SOMEBODY, "", MOUNTED), 0);
+	assert_int_equal(look_beside_mount(*state, "tree/deep", SOMEBODY, "", MOUNTED), 1);
 }
 
 static void nothing_is_asked_of_a_mount_that_somebody_works_on(void **state)
 {
 	static const char more[] = ",default_permissions,allow_other";
 
-	assert_int_equal(look_beside_mount(*state, "tree2", 0, more), 0);
-	assert_int_equal(look_beside_mount(*state, "tree/deep", 0, more), 1);
+	assert_int_equal(look_beside_mount(*state, "tree2", 0, more, MOUNTED), 0);
+	assert_int_equal(look_beside_mount(*state, "tree/deep", 0, more, MOUNTED), 1);
+}
+
+/* By `umount -l`, as people do with one that hangs: it is in no table any more. */
+static void nor_of_one_that_was_detached_from_under_somebody(void **state)
+{
+	static const char more[] = ",default_permissions,allow_other";
+
+	assert_int_equal(look_beside_mount(*state, "tree2", 0, more, DETACHED), 0);
+	assert_int_equal(look_beside_mount(*state, "tree/deep", 0, more, DETACHED), 0);
+	assert_int_equal(look_beside_mount(*state, "tree2", SOMEBODY, "", DETACHED), 0);
+}
+
+/* Who works there works in the directory all the same. */
+static void a_place_is_found_through_a_mount_of_it_that_was_detached(void **state)
+{
+	struct world *world = *state;
+	char *tree CLEANUP(mem_done) = mem_dup(below(world, "tree"));
+
+	assert_int_equal(mount(tree, below(world, "tree2"), NULL, MS_BIND, NULL), 0);
+	world->child = child_start(below(world, "tree2/deep"));
+	assert_int_equal(umount2(below(world, "tree2"), MNT_DETACH), 0);
+	assert_int_equal(world_look(world, "tree"), 1);
 }
 
 static void every_process_of_a_directory_is_told(void **state)
@@ -571,6 +598,8 @@ int main(void)
 		IN_WORLD(a_directory_bound_into_the_tree_counts_only_through_that_mount),
 		IN_WORLD(a_mount_that_keeps_root_out_hides_nobody),
 		IN_WORLD(nothing_is_asked_of_a_mount_that_somebody_works_on),
+		IN_WORLD(nor_of_one_that_was_detached_from_under_somebody),
+		IN_WORLD(a_place_is_found_through_a_mount_of_it_that_was_detached),
 		IN_WORLD(every_process_of_a_directory_is_told),
 		IN_WORLD(the_same_inode_of_another_filesystem_is_another_directory),
 		IN_WORLD(a_directory_that_is_only_open_counts_for_who_asks_for_holders),
