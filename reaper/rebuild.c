@@ -15,12 +15,14 @@
 struct rebuilding {
 	struct books *books;
 	size_t runs, pins, salvages, failed;
+	bool files_failed, salvages_failed;
 };
 
 static void rebuild_failed(
 	struct rebuilding *rebuilding, const char *root_path, const struct error *error)
 {
 	rebuilding->failed++;
+	rebuilding->files_failed = true;
 	notice("root %s: not read in: %s", root_path, error->text);
 }
 
@@ -49,16 +51,19 @@ static int rebuild_marker(void *context, int root, const char *root_path, const 
 {
 	struct rebuilding *rebuilding = context;
 	struct arena arena CLEANUP(arena_done) = { 0 };
+	const char *found_in;
 	struct record *marker;
 	struct error error = { 0 };
 	int r = runid_check(run, &error);
 
+	(void)root;
+	/* In all roots: of two markers of a run neither is the right one, whatever they say. */
 	if (r == 0)
-		r = marker_read(root, root_path, run, &rebuilding->books->settings, &arena, &marker,
-			&error);
-	if (r == -ENOENT)
+		r = beside_find_marker(
+			&rebuilding->books->settings, run, &arena, &found_in, &marker, &error);
+	if (r == 0) /* it has gone meanwhile */
 		return 0;
-	if (r == 0)
+	if (r > 0)
 		r = marker_register(rebuilding->books, marker, &error);
 	if (r < 0)
 		rebuild_failed(rebuilding, root_path, &error);
@@ -111,6 +116,7 @@ static void rebuild_odd(void *context, const char *where, const char *why)
 	char *shown CLEANUP(mem_done) = text_escape(where);
 
 	rebuilding->failed++;
+	rebuilding->salvages_failed = true;
 	notice("salvage %s: not read in: %s", shown, why);
 }
 
@@ -151,6 +157,35 @@ static void rebuild_salvages(struct rebuilding *rebuilding)
 	}
 }
 
+/* What is configured and cannot be opened, or does not answer. */
+static void rebuild_lost(struct rebuilding *rebuilding)
+{
+	const struct settings *settings = &rebuilding->books->settings;
+
+	for (size_t i = 0; i < settings->lost_roots.count; i++) {
+		struct error error = { 0 };
+
+		(void)error_say(&error, EIO, "it cannot be opened");
+		rebuild_failed(rebuilding, settings->lost_roots.items[i], &error);
+	}
+	for (size_t i = 0; i < settings->lost_repos.count; i++)
+		rebuild_odd(rebuilding, settings->lost_repos.items[i], "it does not answer");
+}
+
+/*
+ * The database counts as whole all the same: no run goes for what is missing in it, and one file that
+ * nobody can read must not keep every pass from working.
+ */
+static void say_what_is_right(const struct rebuilding *rebuilding)
+{
+	if (rebuilding->files_failed)
+		notice("a marker or .keep that was not read in goes on keeping its run by itself; "
+		       "mend or remove it, and the next pass reads it");
+	if (rebuilding->salvages_failed)
+		notice("what was salvaged and not read in stays where it is, but is not listed; to "
+		       "have it on the books mend it, move this database away and make it anew");
+}
+
 enum exit_code rebuild(struct books *books)
 {
 	struct rebuilding rebuilding = { .books = books };
@@ -164,6 +199,7 @@ enum exit_code rebuild(struct books *books)
 	for (size_t i = 0; i < books->settings.roots.count; i++)
 		rebuild_root(&rebuilding, books->settings.roots.items[i]);
 	rebuild_salvages(&rebuilding);
+	rebuild_lost(&rebuilding);
 	r = store_renewed(books->store, &error);
 	store_close(TAKE_PTR(books->store));
 	if (r < 0) {
@@ -173,5 +209,6 @@ enum exit_code rebuild(struct books *books)
 	(void)printf("new database %s: %zu runs, %zu pins and %zu salvages read in, %zu not\n",
 		books->settings.database, rebuilding.runs, rebuilding.pins, rebuilding.salvages,
 		rebuilding.failed);
+	say_what_is_right(&rebuilding);
 	return rebuilding.failed ? EXIT_ATTENTION : EXIT_DONE;
 }
