@@ -6,6 +6,7 @@
 #include "base/text.h"
 #include "facts.h"
 #include "inventory.h"
+#include "os/answering.h"
 #include "os/signals.h"
 #include "policy.h"
 #include "state/marker.h"
@@ -329,13 +330,29 @@ static bool must_end(struct teardown *teardown)
 	return teardown->marker_changed;
 }
 
+/* Before anything is touched: what has fallen silent would hold us, the other roots included. */
+static int still_answers(struct teardown *teardown)
+{
+	const struct world *world = teardown->application->world;
+	const char *place;
+
+	(void)roots_watch_look(world->watch);
+	place = roots_watch_silent(world->settings, teardown->run);
+	if (!place)
+		return 0;
+	return error_say(&teardown->error, EIO, "%s: %s", place,
+		answering_words(place, &teardown->seen.arena));
+}
+
 static int do_steps(struct teardown *teardown, size_t count)
 {
 	int result = 0;
 
 	for (size_t i = 0; i < count; i++) {
-		int r;
+		int r = still_answers(teardown);
 
+		if (r < 0)
+			return r;
 		if (must_end(teardown))
 			return result;
 		r = do_step(teardown, &steps[i]);

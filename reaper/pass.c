@@ -141,6 +141,7 @@ int pass_open(const struct session *session, const char *pass, const struct inve
 
 	if (r < 0)
 		return r;
+	(void)roots_watch_look(session->world.watch);
 	clocks.resumed_s = inventory->host.resumed_s;
 	clocks.step_s = inventory->host.clock_step_s;
 	r = pass_begin(session->store, pass, &clocks, error);
@@ -278,6 +279,7 @@ int pass_end_salvages(const struct session *session, struct inventory *inventory
 
 	if (r < 0 || inventory->hold)
 		return r;
+	(void)roots_watch_look(session->world.watch);
 	sweep_archives(&session->settings);
 	sweep_files(&session->settings);
 	/* A .keep may stand where nothing can be read. */

@@ -8,6 +8,7 @@
 #include "os/signals.h"
 #include "pass.h"
 #include "pass_hold.h"
+#include "pass_silence.h"
 #include "state/failures.h"
 #include "state/history.h"
 #include "state/runs.h"
@@ -26,6 +27,7 @@ struct rounds {
 	const char *pass;
 	int64_t deadline_ms, hangs_ms;
 	struct inventory *inventory;
+	struct pass_silence silence;
 	struct run **runs; /* that have not had their last turn */
 	size_t count;
 	size_t turns; /* taken in this round */
@@ -169,8 +171,21 @@ static bool ask_in_turn(struct rounds *rounds, struct run *run, int64_t turn_ms)
 	return run->decision.verdict != VERDICT_KEEP;
 }
 
+/* Nobody answers any more behind what it lies on. What was begun goes on when somebody does. */
+static int leave_silent(
+	struct rounds *rounds, struct run *run, const char *why, struct error *error)
+{
+	if (run->result == RESULT_NONE) {
+		plan_blind(run, why);
+		return 0;
+	}
+	run->error = why;
+	return end_turns(rounds, run, error);
+}
+
 /* The same, for one that may have had turns before. */
-static int take_turn(struct rounds *rounds, struct run *run, size_t waiting, struct error *error)
+static int take_turn_seen(
+	struct rounds *rounds, struct run *run, size_t waiting, struct error *error)
 {
 	struct inventory *inventory = rounds->inventory;
 	bool begun = run->result != RESULT_NONE;
@@ -192,6 +207,16 @@ static int take_turn(struct rounds *rounds, struct run *run, size_t waiting, str
 	if (r == 0)
 		return end_turns(rounds, run, error);
 	return r < 0 ? r : apply_in(rounds, run, left_of_turn_ms(rounds, turn_ends_ms), error);
+}
+
+static int take_turn(struct rounds *rounds, struct run *run, size_t waiting, struct error *error)
+{
+	const char *silent;
+
+	pass_silence_look(&rounds->silence);
+	silent = pass_silence_of(&rounds->silence, run);
+	return silent ? leave_silent(rounds, run, silent, error)
+		      : take_turn_seen(rounds, run, waiting, error);
 }
 
 static int go_round(struct rounds *rounds, struct error *error)
@@ -220,6 +245,7 @@ int pass_apply(const struct session *session, const char *pass, const struct pas
 		.deadline_ms = time->start_ms + time->budget_ms,
 		.hangs_ms = time->budget_ms < 2 * HANGS_MS ? time->budget_ms / 2 : HANGS_MS,
 		.inventory = inventory,
+		.silence = { session, inventory },
 	};
 	int r;
 
@@ -229,5 +255,6 @@ int pass_apply(const struct session *session, const char *pass, const struct pas
 	while (r >= 0 && rounds.count > 0 && rounds.turns > 0);
 	for (size_t i = 0; r >= 0 && i < rounds.count; i++)
 		r = end_turns(&rounds, rounds.runs[i], error);
+	pass_silence_look(&rounds.silence);
 	return r < 0 ? r : 0;
 }

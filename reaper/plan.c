@@ -195,6 +195,12 @@ void plan_stop(struct inventory *inventory)
 	}
 }
 
+void plan_blind(struct run *run, const char *why)
+{
+	keep(run, REASON_UNKNOWN, 5);
+	run->fault = why;
+}
+
 void plan_hold(struct run *run)
 {
 	keep(run, REASON_HELD, 9);

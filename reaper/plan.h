@@ -36,5 +36,8 @@ void plan_defer(struct run *run);
  */
 void plan_stop(struct inventory *inventory);
 
+/* Marks a due run as unknown, with why; for those that cannot be seen any more. */
+void plan_blind(struct run *run, const char *why);
+
 /* Marks a due run as held; for those that a pass had not begun when a hold began. */
 void plan_hold(struct run *run);

@@ -21,7 +21,12 @@ int session_open(struct session *ret_session, const char *config, enum store_acc
 		return r == -EBUSY ? r : -EUCLEAN;
 	if (session->store && store_verify_books(session->store, error) < 0)
 		return error->code == EBUSY ? -EBUSY : -EUCLEAN;
-	return world_open(&session->world, &session->settings, session->store, error);
+	r = world_open(&session->world, &session->settings, session->store, error);
+	if (access == STORE_WRITE) {
+		session->watch.settings = &session->settings;
+		session->world.watch = &session->watch;
+	}
+	return r;
 }
 
 void session_close(struct session *session)

@@ -11,7 +11,8 @@
 struct session {
 	struct settings settings;
 	struct store *store;
-	struct world world; /* borrows both */
+	struct roots_watch watch;
+	struct world world; /* borrows all three */
 };
 
 /*

@@ -2,10 +2,15 @@
 
 #include "base/pathname.h"
 
-void text_list_add(struct text_list *list, const char *text)
+void text_list_take(struct text_list *list, char *text)
 {
 	list->items = mem_grow(list->items, list->count + 1, sizeof(*list->items));
-	list->items[list->count++] = mem_dup(text);
+	list->items[list->count++] = text;
+}
+
+void text_list_add(struct text_list *list, const char *text)
+{
+	text_list_take(list, mem_dup(text));
 }
 
 void text_list_add_new(struct text_list *list, const char *text)

@@ -11,6 +11,9 @@ void text_list_add(struct text_list *list, const char *text);
 /* The same unless an equal one is there: for lists that hold no duplicates. */
 void text_list_add_new(struct text_list *list, const char *text);
 
+/* Adds the text itself, which is the list's from then on. */
+void text_list_take(struct text_list *list, char *text);
+
 bool text_list_has(const struct text_list *list, const char *text);
 
 /* The innermost of these directories that the path lies strictly below, or NULL. */

@@ -6,11 +6,14 @@
 #include "backend/backend.h"
 #include "base/error.h"
 #include "model.h"
+#include "roots_watch.h"
 #include "state/store.h"
 
 struct world {
 	const struct settings *settings;
 	struct store *store; /* NULL: there has never been a database, so nothing is on record */
+	struct roots_watch
+		*watch; /* of a pass; NULL: what answered at the start goes on doing so */
 	void *states[BACKEND_COUNT];
 };
 

