@@ -23,9 +23,8 @@ struct draft {
 	unsigned line;
 	char *disk_where;       /* where a key of [disk] stood last, file:line; NULL: nowhere */
 	unsigned disk_given;    /* 1 high, 2 low: in all files together */
-	struct text_list homes; /* home directories, once they are */
-	bool homes_found;
-	uint64_t given; /* keys that this file has set, by their place in the table */
+	struct text_list homes; /* home directories */
+	uint64_t given;         /* keys that this file has set, by their place in the table */
 };
 
 void config_draft_done(struct draft *draft);
@@ -35,8 +34,8 @@ int config_key_take(void *context, const char *section, const char *name, const 
 	unsigned line, struct error *error);
 
 /*
- * config_silence.c: asks whether anybody answers behind what is configured: fills in silent, and moves
- * such repositories to lost_repos. Before config_roots_settle().
+ * config_silence.c: asks whether anybody answers behind what is configured, and where homes lead: fills
+ * in silent and homes, and moves such repositories to lost_repos. Before config_roots_settle().
  */
 void config_silence_ask(struct draft *draft);
 
@@ -48,3 +47,8 @@ bool config_root_is_glob(const struct draft_root *root);
  * path_roots and lost_roots. 0, -EINVAL, -EPERM, with file and line.
  */
 int config_roots_settle(struct draft *draft, struct error *error);
+
+/* config_roots.c: the home directories of all users as they are written; what becomes of them then. */
+void config_homes_written(struct text_list *homes);
+void config_homes_settle(
+	struct draft *draft, const char *const *written, size_t count, const bool *silent);

@@ -5,7 +5,6 @@
 #include "base/pathname.h"
 #include "base/text.h"
 #include "config_draft.h"
-#include "os/answering.h"
 #include "os/dir.h"
 #include "text_list.h"
 
@@ -28,7 +27,7 @@ static bool lies_at_or_below(const char *path, const char *other)
 	return text_equal(path, other) || text_equal(other, "/") || pathname_below(path, other);
 }
 
-static void homes_written(struct text_list *homes)
+void config_homes_written(struct text_list *homes)
 {
 	const struct passwd *entry;
 
@@ -44,29 +43,21 @@ static void homes_written(struct text_list *homes)
  * Homes lie anywhere, also where nobody answers; of those, and of no other, the path as it is written
  * must do. Homes that do not exist ("/nonexistent") are nobody's.
  */
-static void homes_find(struct draft *draft)
+void config_homes_settle(
+	struct draft *draft, const char *const *written, size_t count, const bool *silent)
 {
-	struct text_list written CLEANUP(text_list_done) = { 0 };
-	bool *silent CLEANUP(mem_done) = NULL;
-
-	homes_written(&written);
-	silent = mem_new(written.count + 1);
-	(void)answering_ask((const char *const *)written.items, written.count, silent, NULL);
-	for (size_t i = 0; i < written.count; i++) {
+	for (size_t i = 0; i < count; i++) {
 		char *home CLEANUP(mem_done) =
-			silent[i] ? mem_dup(written.items[i]) : realpath(written.items[i], NULL);
+			silent[i] ? mem_dup(written[i]) : realpath(written[i], NULL);
 
 		if (home && !text_equal(home, "/"))
 			text_list_add_new(&draft->homes, home);
 	}
-	draft->homes_found = true;
 }
 
 /* The first home directory that is at or below the path, or NULL. */
-static const char *home_within(struct draft *draft, const char *path)
+static const char *home_within(const struct draft *draft, const char *path)
 {
-	if (!draft->homes_found)
-		homes_find(draft);
 	for (size_t i = 0; i < draft->homes.count; i++)
 		if (lies_at_or_below(draft->homes.items[i], path))
 			return draft->homes.items[i];

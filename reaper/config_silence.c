@@ -73,14 +73,23 @@ static void lose_silent_repos(struct settings *settings)
 void config_silence_ask(struct draft *draft)
 {
 	struct text_list places CLEANUP(text_list_done) = { 0 };
+	struct text_list homes CLEANUP(text_list_done) = { 0 };
 	bool *silent CLEANUP(mem_done) = NULL;
+	const char *const *paths;
+	size_t asked;
 
 	ask_of_draft(&places, draft);
+	asked = places.count;
+	config_homes_written(&homes);
+	for (size_t i = 0; i < homes.count; i++)
+		text_list_add(&places, homes.items[i]);
+	paths = (const char *const *)places.items;
 	silent = mem_new(places.count + 1);
 	/* Where nothing can be asked nothing is touched. */
-	(void)answering_ask((const char *const *)places.items, places.count, silent, NULL);
-	for (size_t i = 0; i < places.count; i++)
+	(void)answering_ask_names(paths, places.count, asked, silent, NULL);
+	for (size_t i = 0; i < asked; i++)
 		if (silent[i])
-			text_list_add(&draft->settings.silent, places.items[i]);
+			text_list_add(&draft->settings.silent, paths[i]);
+	config_homes_settle(draft, paths + asked, places.count - asked, silent + asked);
 	lose_silent_repos(&draft->settings);
 }

@@ -69,7 +69,15 @@ struct asking {
 	const struct census *census; /* what lies on a mount known to be silent is passed by */
 	const char *const *paths;
 	size_t count, next;
+	size_t names; /* from here on only where they lead */
 };
+
+static void find(const char *path)
+{
+	int fd CLEANUP(fd_done) = open(path, O_PATH | O_CLOEXEC);
+
+	(void)fd;
+}
 
 /* Nothing that is found matters. Not blocking: a fifo or a device must not hold us either. */
 static void touch(const char *path)
@@ -106,8 +114,9 @@ static int ask_work(void *context, void *result, struct error *error)
 	for (*at = asking->next; *at < asking->count; ++*at) {
 		if (*at > asking->next && deadline_left_ms(stay_until_ms) == 0)
 			return 0;
-		if (!asking->census || !census_silent(asking->census, *at))
-			touch(asking->paths[*at]);
+		if (asking->census && census_silent(asking->census, *at))
+			continue;
+		(*at < asking->names ? touch : find)(asking->paths[*at]);
 	}
 	return 0;
 }
@@ -158,7 +167,7 @@ static int ask_on(struct asking *asking, int64_t end_ms, struct error *error)
 static int ask_mount(struct census *census, size_t path, int64_t end_ms, struct error *error)
 {
 	const struct mount *mount = census->of[path];
-	struct asking asking = { .count = 1 };
+	struct asking asking = { .count = 1, .names = 1 };
 	int r;
 
 	if (!mount)
@@ -190,8 +199,16 @@ static int ask_all(struct asking *asking, struct census *census, bool *silent, s
 
 int answering_ask(const char *const *paths, size_t count, bool *ret_silent, struct error *error)
 {
+	return answering_ask_names(paths, count, count, ret_silent, error);
+}
+
+int answering_ask_names(
+	const char *const *paths, size_t count, size_t names, bool *ret_silent, struct error *error)
+{
 	struct census census CLEANUP(census_done) = { 0 };
-	struct asking asking = { .census = &census, .paths = paths, .count = count };
+	struct asking asking = {
+		.census = &census, .paths = paths, .count = count, .names = names
+	};
 	int r;
 
 	census_take(&census, paths, count);

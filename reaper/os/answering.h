@@ -25,6 +25,13 @@ enum {
 int answering_ask(const char *const *paths, size_t count, bool *ret_silent, struct error *error);
 
 /*
+ * The same; of those from the place `names` on it is only asked where they lead, which opens nothing and
+ * mounts nothing (autofs).
+ */
+int answering_ask_names(const char *const *paths, size_t count, size_t names, bool *ret_silent,
+	struct error *error);
+
+/*
  * Type, device and inode of what an absolute path names, through whatever is mounted on the way; a
  * last symlink is not followed. Below a `root` (which answers) no symlink is followed at all, and
  * there is no child where nothing is mounted on the way from there: for who asks about many. NULL:
