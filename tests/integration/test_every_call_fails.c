@@ -3,6 +3,7 @@
  * gone that is there, the exit code tells what was not done, and the next pass does it. Every call of
  * the pass and of its children, in a world with every kind of resource, with each error that it knows.
  */
+#include "survey.h"
 #include "sweep.h"
 #include "sweep_report.h"
 #include "unit.h"
@@ -20,49 +21,46 @@ enum { ERRORS_MAX = 8, LIMIT_S = 300 };
 struct series {
 	const char *name;
 	long call;
-	bool looks;             /* a pass makes many that are the same: see survey */
 	int errors[ERRORS_MAX]; /* 0 ends them */
 };
 
-#define SERIES(name, looks, ...)          \
-	{                                 \
-#name, SYS_##name, looks, \
-		{                         \
-			__VA_ARGS__       \
-		}                         \
+#define CALL(name, ...)             \
+	{                           \
+#name, SYS_##name,  \
+		{                   \
+			__VA_ARGS__ \
+		}                   \
 	}
-#define CALL(name, ...) SERIES(name, false, __VA_ARGS__)
-#define LOOK(name, ...) SERIES(name, true, __VA_ARGS__)
 
 static const struct series all_series[] = {
-	LOOK(open, EIO, EMFILE, EACCES, ENOMEM),
-	LOOK(openat, EIO, EMFILE, EACCES, ENOMEM, ENOSPC, EROFS),
-	LOOK(openat2, EIO, EMFILE, EACCES, ENOMEM, EAGAIN),
-	LOOK(read, EIO, EINTR, ENOMEM),
-	LOOK(pread64, EIO, EINTR),
+	CALL(open, EIO, EMFILE, EACCES, ENOMEM),
+	CALL(openat, EIO, EMFILE, EACCES, ENOMEM, ENOSPC, EROFS),
+	CALL(openat2, EIO, EMFILE, EACCES, ENOMEM, EAGAIN),
+	CALL(read, EIO, EINTR, ENOMEM),
+	CALL(pread64, EIO, EINTR),
 	CALL(write, EIO, ENOSPC, EINTR, EDQUOT),
 	CALL(writev, EIO, ENOSPC, EINTR),
 	CALL(pwrite64, EIO, ENOSPC, EINTR, EROFS),
 	CALL(fsync, EIO, ENOSPC),
 	CALL(fdatasync, EIO, ENOSPC),
 	CALL(ftruncate, EIO, ENOSPC, EINTR),
-	LOOK(stat, EIO, EACCES, ENOMEM),
-	LOOK(lstat, EIO, EACCES, ENOMEM),
-	LOOK(fstat, EIO, ENOMEM),
-	LOOK(newfstatat, EIO, EACCES, ENOMEM),
-	LOOK(statx, EIO, EACCES, ENOMEM),
-	LOOK(statfs, EIO, EACCES),
-	LOOK(fstatfs, EIO),
-	LOOK(getdents64, EIO, ENOMEM),
-	LOOK(readlink, EIO, EACCES, ENOMEM),
-	LOOK(readlinkat, EIO, EACCES, ENOMEM),
-	LOOK(access, EIO, EACCES, EROFS),
-	LOOK(faccessat2, EIO, EACCES, EROFS),
-	LOOK(getcwd, ENOENT),
-	LOOK(lseek, EINVAL),
-	LOOK(fcntl, EAGAIN, ENOLCK, EINTR),
+	CALL(stat, EIO, EACCES, ENOMEM),
+	CALL(lstat, EIO, EACCES, ENOMEM),
+	CALL(fstat, EIO, ENOMEM),
+	CALL(newfstatat, EIO, EACCES, ENOMEM),
+	CALL(statx, EIO, EACCES, ENOMEM),
+	CALL(statfs, EIO, EACCES),
+	CALL(fstatfs, EIO),
+	CALL(getdents64, EIO, ENOMEM),
+	CALL(readlink, EIO, EACCES, ENOMEM),
+	CALL(readlinkat, EIO, EACCES, ENOMEM),
+	CALL(access, EIO, EACCES, EROFS),
+	CALL(faccessat2, EIO, EACCES, EROFS),
+	CALL(getcwd, ENOENT),
+	CALL(lseek, EINVAL),
+	CALL(fcntl, EAGAIN, ENOLCK, EINTR),
 	CALL(flock, EWOULDBLOCK, ENOLCK, EINTR),
-	LOOK(mmap, ENOMEM, ENODEV),
+	CALL(mmap, ENOMEM, ENODEV),
 	CALL(clone, EAGAIN, ENOMEM),
 	CALL(clone3, EAGAIN, ENOMEM),
 	CALL(waitid, EINTR),
@@ -70,8 +68,8 @@ static const struct series all_series[] = {
 	CALL(pidfd_open, EMFILE, ENOMEM),
 	CALL(pidfd_send_signal, EPERM),
 	CALL(kill, EPERM),
-	LOOK(prctl, EINVAL),
-	LOOK(close_range, EINVAL),
+	CALL(prctl, EINVAL),
+	CALL(close_range, EINVAL),
 	CALL(landlock_create_ruleset, ENOMEM, ENOSYS),
 	CALL(landlock_add_rule, ENOMEM),
 	CALL(landlock_restrict_self, ENOMEM, E2BIG),
@@ -95,8 +93,8 @@ static const struct series all_series[] = {
 	CALL(socket, EMFILE, ENOMEM, EACCES),
 	CALL(connect, EAGAIN, ECONNREFUSED, EACCES),
 	CALL(setsockopt, ENOMEM),
-	LOOK(poll, EINTR, ENOMEM),
-	LOOK(ppoll, EINTR, ENOMEM),
+	CALL(poll, EINTR, ENOMEM),
+	CALL(ppoll, EINTR, ENOMEM),
 	CALL(sendto, EPIPE, ECONNRESET, ENOMEM),
 	CALL(recvfrom, ECONNRESET, EIO, ENOMEM),
 	CALL(sendmsg, EPIPE, ENOMEM),
@@ -109,24 +107,35 @@ static const char *series_name(size_t series)
 	return all_series[series].name;
 }
 
+static struct survey *survey;
+
+/* The call that is to fail. */
+struct aim {
+	const struct spot *spot; /* NULL: wherever it is made */
+	size_t at;               /* the how many-th, from 1 */
+	int error;
+};
+
 /* A pass of which one call fails. */
 struct victim {
 	struct sweep_world *world;
 	const struct series *series;
-	size_t at, calls; /* from 1; so far */
-	int error;
-	struct text what; /* the call that failed */
-	const char *said; /* what the pass said of it */
+	struct aim aim;
+	size_t number, calls; /* of the point; that could have been meant, so far */
+	struct text what;     /* the call that failed */
+	const char *said;     /* what the pass said of it */
 };
 
 static int on_call(void *context, const struct tracer_call *call)
 {
 	struct victim *victim = context;
 
-	if (++victim->calls != victim->at)
+	if (victim->aim.spot && victim->aim.spot->place != survey_place(survey, call))
+		return TRACER_GO_ON;
+	if (++victim->calls != victim->aim.at)
 		return TRACER_GO_ON;
 	tracer_describe(&victim->what, call);
-	return -victim->error;
+	return -victim->aim.error;
 }
 
 static int run_victim(struct victim *victim)
@@ -145,7 +154,8 @@ static int run_victim(struct victim *victim)
 static void complain(const struct victim *victim, const char *what)
 {
 	sweep_complain("%zu, %s at %zu, %s: %s [%s]", (size_t)(victim->series - all_series),
-		strerrorname_np(victim->error), victim->at, victim->what.data, what, victim->said);
+		strerrorname_np(victim->aim.error), victim->number, victim->what.data, what,
+		victim->said);
 }
 
 static void expect_protected(const struct victim *victim, const char *when)
@@ -166,14 +176,25 @@ static void expect_saved(const struct victim *victim)
 		complain(victim, "unsaved work is lost");
 }
 
-static enum sweep_answer try_point(
-	struct sweep_world *world, const struct series *series, size_t number, int error)
+/* What may be there again in a moment leaves nothing to a person. */
+static void expect_patient(const struct victim *victim)
+{
+	char *hasty CLEANUP(mem_done) = NULL;
+
+	if (error_may_pass(-victim->aim.error))
+		hasty = sweep_report_hasty(victim->world);
+	if (hasty)
+		complain(victim, hasty);
+}
+
+static enum sweep_answer try_point(struct sweep_world *world, const struct series *series,
+	size_t number, const struct aim *aim)
 {
 	struct victim victim = {
 		.world = world,
 		.series = series,
-		.at = number,
-		.error = error,
+		.number = number,
+		.aim = *aim,
 	};
 	char *fault CLEANUP(mem_done) = NULL, *left CLEANUP(mem_done) = NULL;
 	char *said CLEANUP(mem_done) = NULL;
@@ -181,8 +202,8 @@ static enum sweep_answer try_point(
 
 	sweep_world_reset(world);
 	status = run_victim(&victim);
-	if (victim.calls < number)
-		return SWEEP_PASSED;
+	if (victim.calls < aim->at)
+		return aim->spot ? SWEEP_MISSED : SWEEP_PASSED;
 	said = sweep_report_said(world, WIFEXITED(status) ? WEXITSTATUS(status) : -1);
 	victim.said = said;
 	fault = sweep_report_fault(world, status, false);
@@ -190,6 +211,7 @@ static enum sweep_answer try_point(
 		complain(&victim, fault);
 	expect_protected(&victim, "it changes");
 	expect_saved(&victim);
+	expect_patient(&victim);
 	left = sweep_report_end_fault(world);
 	if (left)
 		complain(&victim, left);
@@ -198,73 +220,22 @@ static enum sweep_answer try_point(
 	return SWEEP_TRIED;
 }
 
-/* ------------------------------------------------------------------- points that are the same */
+/* --------------------------------------------------------------------------------- the points */
 
 /*
- * A pass asks for thousands of things, and for most of them again and again: for the same path by the
- * same call, or of the same descriptor. Where time is short the first of each is tried, of those calls
- * that change nothing.
+ * How much is tried: SBX_SWEEP=short|sampled|all. Each error at each call takes hours. What fails at
+ * one call fails at the next that is made from the same place, for another file or run, in the same
+ * way: so the first of them is tried, and the last, at which most of the pass is done.
  */
-struct survey {
-	char **seen; /* what each call was; NULL: the same as one before */
-	size_t calls;
+enum extent {
+	EXTENT_SHORT, /* one error at the first call from each function, in turn */
+	EXTENT_SAMPLED, /* each at the first, one at the last, from each function by way of two more */
+	EXTENT_ALL
 };
 
-static struct survey surveys[ARRAY_SIZE(all_series)];
+static const unsigned depths[] = { [EXTENT_SHORT] = 1, [EXTENT_SAMPLED] = 3, [EXTENT_ALL] = 1 };
 
-/* Numbers of processes and descriptors, and of what was made for the moment. */
-static void forget_numbers(char *text)
-{
-	char *to = text;
-
-	for (const char *at = text; *at; at++)
-		if (*at < '0' || *at > '9')
-			*to++ = *at;
-	*to = 0;
-}
-
-static int on_surveyed_call(void *context, const struct tracer_call *call)
-{
-	struct survey *survey = context;
-	struct text what CLEANUP(text_done) = { 0 };
-	bool known = false;
-
-	tracer_describe(&what, call);
-	forget_numbers(what.data);
-	for (size_t i = 0; i < survey->calls && !known; i++)
-		known = survey->seen[i] && text_equal(survey->seen[i], what.data);
-	survey->seen = mem_grow(survey->seen, survey->calls + 1, sizeof(*survey->seen));
-	survey->seen[survey->calls++] = known ? NULL : mem_dup(what.data);
-	return TRACER_GO_ON;
-}
-
-/* When there is time for it, or one point was asked for. */
-static bool everything(void)
-{
-	return getenv("SBX_LONG") || getenv("SBX_POINT");
-}
-
-static bool is_the_same_as_before(struct sweep_world *world, size_t series, size_t number)
-{
-	struct survey *survey = &surveys[series];
-	const struct trace trace = {
-		.calls = &all_series[series].call,
-		.call_count = 1,
-		.on_call = on_surveyed_call,
-		.context = survey,
-		.limit_s = LIMIT_S,
-	};
-
-	if (!survey->calls) {
-		sweep_world_reset(world);
-		(void)sweep_world_trace(world, "--json", &trace);
-	}
-	return number <= survey->calls && !survey->seen[number - 1];
-}
-
-/* ---------------------------------------------------------------------------------- all of them */
-
-static size_t seed;
+static enum extent extent;
 
 static size_t count_errors(const struct series *series)
 {
@@ -272,26 +243,84 @@ static size_t count_errors(const struct series *series)
 
 	while (count < ERRORS_MAX && series->errors[count])
 		count++;
+	assert(count > 0);
 	return count;
 }
 
-/*
- * One error at each point, in turn: which, follows from the number of the point, so that each run does
- * the same. SBX_SEED=1 takes the next of each. All of them when there is time.
- */
+/* Each error at each call. */
+static struct aim aim_at_all(const struct series *series, size_t number)
+{
+	size_t count = count_errors(series);
+
+	return (struct aim){
+		.at = (number - 1) / count + 1,
+		.error = series->errors[(number - 1) % count],
+	};
+}
+
+static size_t count_tries(const struct spot *spot, size_t errors)
+{
+	if (extent == EXTENT_SHORT)
+		return 1;
+	return errors + (spot->times > 1 ? 1 : 0);
+}
+
+static struct aim aim_at_spot(const struct series *series, size_t number)
+{
+	size_t errors = count_errors(series), turn = 0, n = number - 1;
+
+	for (size_t i = 0; i < survey->count; i++) {
+		const struct spot *spot = &survey->spots[i];
+		bool in_turn = extent == EXTENT_SHORT || n == errors;
+
+		if (spot->call != series->call)
+			continue;
+		if (n < count_tries(spot, errors))
+			return (struct aim){
+				.spot = spot,
+				.at = n < errors ? 1 : spot->times,
+				.error = series->errors[(in_turn ? turn : n) % errors],
+			};
+		n -= count_tries(spot, errors);
+		turn++;
+	}
+	return (struct aim){ .at = 0 };
+}
+
+static void look_around(struct sweep_world *world)
+{
+	long calls[ARRAY_SIZE(all_series)];
+
+	for (size_t i = 0; i < ARRAY_SIZE(all_series); i++)
+		calls[i] = all_series[i].call;
+	survey_make(survey, world, calls, ARRAY_SIZE(calls), LIMIT_S);
+}
+
 static enum sweep_answer point(struct sweep_world *world, size_t series, size_t number)
 {
 	const struct series *chosen = &all_series[series];
-	size_t count = count_errors(chosen), tries = getenv("SBX_LONG") ? count : 1;
-	enum sweep_answer answer = SWEEP_PASSED;
+	struct aim aim;
 
-	assert(count > 0);
-	if (chosen->looks && !everything() && is_the_same_as_before(world, series, number))
-		return SWEEP_SAME;
-	for (size_t i = 0; i < tries; i++)
-		answer = try_point(
-			world, chosen, number, chosen->errors[(number + seed + i) % count]);
-	return answer;
+	if (extent == EXTENT_ALL) {
+		aim = aim_at_all(chosen, number);
+	} else {
+		look_around(world);
+		aim = aim_at_spot(chosen, number);
+	}
+	return aim.at ? try_point(world, chosen, number, &aim) : SWEEP_PASSED;
+}
+
+static enum extent extent_asked(void)
+{
+	static const char *const names[] = { "short", "sampled", "all" };
+	const char *asked = getenv("SBX_SWEEP");
+	size_t i = getenv("SBX_LONG") ? EXTENT_SAMPLED : EXTENT_SHORT;
+
+	if (asked)
+		for (i = 0; i < ARRAY_SIZE(names) && !text_equal(asked, names[i]); i++)
+			;
+	assert(i < ARRAY_SIZE(names));
+	return (enum extent)i;
 }
 
 static void whatever_fails_once_nothing_goes_wrong_and_the_next_pass_finishes(void **state)
@@ -303,11 +332,14 @@ static void whatever_fails_once_nothing_goes_wrong_and_the_next_pass_finishes(vo
 		.name = series_name,
 		.point = point,
 	};
-	const char *given = getenv("SBX_SEED");
 
 	(void)state;
-	seed = given ? (size_t)strtoul(given, NULL, 10) : 0;
+	extent = extent_asked();
+	survey = survey_new(depths[extent]);
 	sweep_run(&sweep);
+	if (survey->calls)
+		(void)printf(
+			"# of %zu calls of a pass, at %zu spots\n", survey->calls, survey->count);
 }
 
 int main(void)

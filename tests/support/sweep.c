@@ -17,7 +17,7 @@ enum { WORKERS = 2, SERIES_MAX = 128, WORKER_ENDED_WELL = 42, COMPLAINTS_SHOWN =
 /* What all workers see. `next` is the series in its upper, the number of a point in its lower half. */
 struct shared {
 	_Atomic uint64_t next;
-	_Atomic size_t faults;
+	_Atomic size_t faults, missed;
 	_Atomic size_t points[SERIES_MAX];
 };
 
@@ -82,7 +82,8 @@ static void note(size_t series, enum sweep_answer answer)
 	case SWEEP_TRIED:
 		atomic_fetch_add(&shared->points[series], 1);
 		return;
-	case SWEEP_SAME:
+	case SWEEP_MISSED:
+		atomic_fetch_add(&shared->missed, 1);
 		return;
 	case SWEEP_PASSED:
 		end_series(series);
@@ -233,6 +234,8 @@ static void say_points(const struct sweep *sweep, double began_s)
 	for (size_t i = 0; i < sweep->series; i++)
 		points += atomic_load(&shared->points[i]);
 	(void)printf("# %s at %zu points, in %.0f s\n", sweep->what, points, now_s() - began_s);
+	if (atomic_load(&shared->missed))
+		(void)printf("# %zu points did not come\n", atomic_load(&shared->missed));
 	for (size_t i = 0; i < sweep->series; i++)
 		if (atomic_load(&shared->points[i]))
 			(void)printf(

@@ -9,8 +9,8 @@
 
 enum sweep_answer {
 	SWEEP_TRIED,
-	SWEEP_SAME,  /* as an earlier one, and not tried */
-	SWEEP_PASSED /* there is no such point: the series ends */
+	SWEEP_MISSED, /* what it aims at did not come this time */
+	SWEEP_PASSED  /* there is no such point: the series ends */
 };
 
 struct sweep {

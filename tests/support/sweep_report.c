@@ -201,6 +201,20 @@ char *sweep_report_stop_fault(const struct sweep_world *world, int status, struc
 	return fault;
 }
 
+char *sweep_report_hasty(const struct sweep_world *world)
+{
+	char *output CLEANUP(mem_done) = sweep_world_output(world), *fault = NULL;
+	json_t *report = json_loads(output, 0, NULL);
+	const json_t *run = run_of(report, "unsaved");
+
+	if (strstr(text_of(run, "error"),
+		    "could not be salvaged: ")) /* and is not tried for an hour */
+		fault = mem_printf("what was short for the moment leaves it to a person: %s",
+			text_of(run, "error"));
+	json_decref(report);
+	return fault;
+}
+
 char *sweep_report_end_fault(struct sweep_world *world)
 {
 	int code = sweep_world_run(world, "--json");

@@ -10,6 +10,9 @@
  */
 char *sweep_report_fault(const struct sweep_world *world, int status, bool stopped);
 
+/* NULL, or, for the caller to free: the unsaved work could not be kept, and a person is to look. */
+char *sweep_report_hasty(const struct sweep_world *world);
+
 /*
  * The same for a pass that was asked to stop: that is nobody's failure. It ends with 0 when it has
  * deferred what it had not begun; with 69 and the source that it broke off when it was still looking;

@@ -21,7 +21,7 @@
 #error "how a call is made to fail is known for x86-64 only"
 #endif
 
-enum { TRACEES_MAX = 64, FILTER_MAX = 160, NOT_TRACEABLE = 97 };
+enum { TRACEES_MAX = 64, FILTER_MAX = 160, NOT_TRACEABLE = 97, STACK_WIPED = 1 << 20 };
 
 struct tracees {
 	const struct trace *trace;
@@ -30,6 +30,7 @@ struct tracees {
 	size_t count;
 	bool killed; /* and so is whatever appears */
 	int status;  /* of the first */
+	uint64_t stack_end;
 };
 
 static volatile sig_atomic_t time_is_up;
@@ -92,6 +93,17 @@ static void filter_install(const struct trace *trace)
 	require(syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, &filter) == 0);
 }
 
+/*
+ * What the parent has left there would be taken for the program's: see place.h. The room that is wiped
+ * is more than a pass uses.
+ */
+static __attribute__((noinline)) void stack_wipe(void)
+{
+	char room[STACK_WIPED];
+
+	explicit_bzero(room, sizeof(room));
+}
+
 /* The byte comes when we are traced. Exit handlers are the parent's. */
 static _Noreturn void child_run(const struct trace *trace, const int ready[2])
 {
@@ -105,6 +117,7 @@ static _Noreturn void child_run(const struct trace *trace, const int ready[2])
 	if (trace->prepare)
 		trace->prepare(trace->program_context);
 	filter_install(trace);
+	stack_wipe();
 	r = trace->program(trace->program_context);
 	(void)fflush(stdout);
 	(void)fflush(stderr);
@@ -159,6 +172,8 @@ static void on_call(struct tracees *tracees, pid_t pid)
 	if (ptrace(PTRACE_GET_SYSCALL_INFO, pid, sizeof(info), &info) <= 0)
 		return;
 	call.number = (long)info.seccomp.nr;
+	call.stack = info.stack_pointer;
+	call.stack_end = tracees->stack_end;
 	for (size_t i = 0; i < ARRAY_SIZE(call.args); i++)
 		call.args[i] = info.seccomp.args[i];
 	act = tracees->trace->on_call(tracees->trace->context, &call);
@@ -234,7 +249,10 @@ int tracer_run(const struct trace *trace)
 	const unsigned long options = PTRACE_O_EXITKILL | PTRACE_O_TRACESECCOMP |
 				      PTRACE_O_TRACEFORK | PTRACE_O_TRACEVFORK |
 				      PTRACE_O_TRACECLONE;
-	struct tracees tracees = { .trace = trace };
+	struct tracees tracees = {
+		.trace = trace,
+		.stack_end = (uint64_t)(uintptr_t)__builtin_frame_address(0),
+	};
 	int ready[2];
 
 	assert_int_equal(pipe(ready), 0);

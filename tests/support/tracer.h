@@ -21,7 +21,8 @@ struct tracer_call {
 	long number; /* SYS_… */
 	uint64_t args[6];
 	pid_t pid;
-	bool of_child; /* not of the first process */
+	uint64_t stack, stack_end; /* what of its stack belongs to the program */
+	bool of_child;             /* not of the first process */
 };
 
 struct trace {
