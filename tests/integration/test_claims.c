@@ -670,7 +670,8 @@ static unsigned halts_list(struct world *world, enum gate_kind kinds[HALTS_MAX])
 
 /*
  * In the middle of a transaction of the pass a pin would only wait for its end, so meanwhile it comes
- * where the clock is read. Not at each halt, for the time that takes: test-killed.sh dies everywhere.
+ * where the clock is read. Not at each halt, for the time that takes: test_killed_everywhere.c is
+ * killed at each.
  */
 static void a_pin_in_any_phase_of_a_pass_keeps_whole_or_is_refused(void **state)
 {

@@ -71,6 +71,8 @@ static char *run_fault(const struct books *books, const struct sweep_world *worl
 		return mem_printf("the books say that %s has ended, and it has not", id);
 	if (!ended && !is_begun(run ? run->row : NULL) && !sweep_world_is_whole(world, id))
 		return mem_printf("something of %s is gone, and the books do not know why", id);
+	if (!sweep_world_is_proven(world, id))
+		return mem_printf("the marker of %s is gone, and more of it is left", id);
 	return NULL;
 }
 

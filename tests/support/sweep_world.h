@@ -58,6 +58,9 @@ char *sweep_world_protected(const struct sweep_world *world);
 /* Whether nothing is left of run "all", "unsaved", or of what had to stop of "overdue". */
 bool sweep_world_is_done(const struct sweep_world *world, const char *run);
 
+/* Whether its marker is there for as long as anything else that it has to prove. */
+bool sweep_world_is_proven(const struct sweep_world *world, const char *run);
+
 /* Whether nothing of run "all", "unsaved" or "overdue" is stopped or gone yet. */
 bool sweep_world_is_whole(const struct sweep_world *world, const char *run);
 

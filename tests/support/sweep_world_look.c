@@ -231,29 +231,44 @@ char *sweep_world_protected(const struct sweep_world *world)
 	return text.data;
 }
 
-bool sweep_world_is_done(const struct sweep_world *world, const char *run)
+static bool has_marker(const struct sweep_world *world, const char *run)
 {
 	char *marker CLEANUP(mem_done) = mem_printf("%s.sbx", run);
+
+	return has(world->root, marker);
+}
+
+/* Anything but its marker. */
+static bool is_left(const struct sweep_world *world, const char *run)
+{
 	char *record CLEANUP(mem_done) = mem_printf("worktrees/%s", run);
 
+	if (has(world->root, run) || has(world->repo, record) || has_group(world, run))
+		return true;
+	if (!text_equal(run, "all"))
+		return false;
+	return has(world->paths, "all") || is_alive(world->processes[PROCESS_ALL]) ||
+	       fake_engine_has(&world->engine, world->container) || is_mounted(world);
+}
+
+bool sweep_world_is_done(const struct sweep_world *world, const char *run)
+{
 	if (text_equal(run, "overdue"))
 		return !is_alive(world->processes[PROCESS_OVERDUE]);
-	if (has(world->root, run) || has(world->root, marker) || has(world->repo, record) ||
-		has_group(world, run))
-		return false;
-	if (!text_equal(run, "all"))
-		return true;
-	return !has(world->paths, "all") && !is_alive(world->processes[PROCESS_ALL]) &&
-	       !fake_engine_has(&world->engine, world->container) && !is_mounted(world);
+	return !has_marker(world, run) && !is_left(world, run);
+}
+
+bool sweep_world_is_proven(const struct sweep_world *world, const char *run)
+{
+	return has_marker(world, run) || !is_left(world, run);
 }
 
 bool sweep_world_is_whole(const struct sweep_world *world, const char *run)
 {
-	char *marker CLEANUP(mem_done) = mem_printf("%s.sbx", run);
 	char *file CLEANUP(mem_done) = mem_printf("%s/a.txt", run);
 	char *record CLEANUP(mem_done) = mem_printf("worktrees/%s/gitdir", run);
 
-	if (!has(world->root, file) || !has(world->root, marker) || !has(world->repo, record))
+	if (!has(world->root, file) || !has_marker(world, run) || !has(world->repo, record))
 		return false;
 	if (text_equal(run, "overdue"))
 		return is_alive(world->processes[PROCESS_OVERDUE]) && has_group(world, run);
