@@ -294,15 +294,6 @@ static void reset(struct sweep_world *world, const struct series *series)
 		assert_int_equal(unlink(database), 0);
 }
 
-/* Its exit code, its complaints and its report: for the caller to free. */
-static char *all_said(const struct sweep_world *world, int code)
-{
-	char *said CLEANUP(mem_done) = sweep_world_complaints(world);
-	char *report CLEANUP(mem_done) = sweep_world_output(world);
-
-	return mem_printf("%d: %s %s", code, said, report);
-}
-
 /* The call, and when it was not a pass one behind it: 0, or the exit code that is not. */
 static int call_and_pass(struct sweep_world *world, const struct series *series, const char *words)
 {
@@ -346,7 +337,7 @@ static const struct undisturbed *undisturbed(struct sweep_world *world, const st
 	one->points = count_points(world, series);
 	reset(world, series);
 	code = call_and_pass(world, series, words);
-	said = all_said(world, code);
+	said = sweep_report_said(world, code);
 	if (code != 0)
 		sweep_complain("%s: undisturbed: %s", words, said);
 	one->end = sweep_world_describe(world);
@@ -394,7 +385,7 @@ static void expect_repeated(const struct victim *victim)
 {
 	int code = call_and_pass(victim->world, victim->series, victim->words);
 	char *now CLEANUP(mem_done) = sweep_world_describe(victim->world);
-	char *said CLEANUP(mem_done) = all_said(victim->world, code);
+	char *said CLEANUP(mem_done) = sweep_report_said(victim->world, code);
 
 	if (code != 0)
 		complain(victim, "the next one does not end with 0", said);
