@@ -323,6 +323,46 @@ static void do_to_run(struct play *play, const struct op *op)
 
 /* ---- what the host does */
 
+static void look_at_all(const struct play *play, struct sight *ret_sights)
+{
+	for (unsigned run = 0; run < OP_RUNS; run++)
+		ret_sights[run] = model_world_look(play->world, run);
+}
+
+static bool is_as_it_was(const struct play *play, const struct sight *sights)
+{
+	bool same = true;
+
+	for (unsigned run = 0; run < OP_RUNS; run++) {
+		struct sight now = model_world_look(play->world, run);
+
+		same &= sight_equal(&now, &sights[run]) && now.keep == sights[run].keep;
+	}
+	return same;
+}
+
+/* A database that is missing where one has been is no empty one: all say so until a person says it. */
+static void do_lose_books(struct play *play)
+{
+	static const char *const verbs[] = { "--json", "list --json", "--dry-run", "pin r0",
+		"register r1", "finish r2 --ok", "unpin r3" };
+	struct sight sights[OP_RUNS];
+	int code;
+
+	if (!model_world_lose_books(play->world))
+		return;
+	look_at_all(play, sights);
+	for (size_t i = 0; i < ARRAY_SIZE(verbs); i++) {
+		code = answer(play, verbs[i]);
+		if (code != EXIT_STATE)
+			fault(play, "'%s' answers %d without a database", verbs[i], code);
+	}
+	code = verb(play, "check --new-database");
+	if (!is_as_it_was(play, sights))
+		fault(play, "something changed while there was no database, or with a new one");
+	model_books_lost(&play->model, sights);
+}
+
 static void do_host(struct play *play, const struct op *op)
 {
 	switch ((int)op->kind) {
@@ -346,6 +386,9 @@ static void do_host(struct play *play, const struct op *op)
 	case OP_RESUME:
 		(void)verb(play, "resume");
 		break;
+	case OP_LOSE_BOOKS:
+		do_lose_books(play);
+		return;
 	default:
 		abort();
 	}
@@ -426,7 +469,8 @@ static void check_kept(struct play *play, const struct pass *pass, unsigned run)
 	if ((expected->reap == NO || expected->tree_stays) &&
 		(before->tree != after->tree || before->tree_sum != after->tree_sum))
 		fault(play, "the tree of r%u was to stay: %s", run, expected->why);
-	if ((expected->reap == NO || !play->model.runs[run].scratch) &&
+	if ((expected->reap == NO ||
+		    (!play->model.runs[run].scratch && !play->model.runs[run].loose)) &&
 		(before->scratch != after->scratch || before->scratch_sum != after->scratch_sum))
 		fault(play, "the path of r%u was to stay: %s", run, expected->why);
 	if (before->guest && !after->guest)
@@ -533,6 +577,21 @@ static void take_note(
 	model_passed(&play->model, end);
 }
 
+/* What a pass answered and did that nobody killed or halted. */
+static void judge_pass(struct play *play, struct pass *pass, int code)
+{
+	read_told(play, &play->told);
+	look_after(play, pass);
+	if (code != play->told.code)
+		fault(play, "a pass answers %d, its report says %d", code, play->told.code);
+	for (unsigned run = 0; run < OP_RUNS; run++) {
+		check_kept(play, pass, run);
+		check_salvaged(play, pass, run);
+		check_done(play, pass, run);
+	}
+	take_note(play, pass, &play->told, PASS_WHOLE);
+}
+
 static void do_pass(struct play *play, const struct op *op)
 {
 	bool foretold = play->passes++ % 2 == 0; /* it takes as long as the pass */
@@ -543,18 +602,9 @@ static void do_pass(struct play *play, const struct op *op)
 	if (foretold)
 		forecast(play, &pass);
 	code = verb(play, "%s", pass.words);
-	read_told(play, &play->told);
-	look_after(play, &pass);
-	if (code != play->told.code)
-		fault(play, "a pass answers %d, its report says %d", code, play->told.code);
+	judge_pass(play, &pass, code);
 	if (foretold)
 		check_forecast(play);
-	for (unsigned run = 0; run < OP_RUNS; run++) {
-		check_kept(play, &pass, run);
-		check_salvaged(play, &pass, run);
-		check_done(play, &pass, run);
-	}
-	take_note(play, &pass, &play->told, PASS_WHOLE);
 }
 
 /* ---- passes that are killed or halted */
@@ -644,6 +694,7 @@ static struct op what_comes_between(const struct op *op)
 		[OP_PASS_KEEP] = OP_PASS_KEEP,
 		[OP_PASS_RENEW] = OP_RENEW,
 		[OP_PASS_FINISH] = OP_FINISH_OK,
+		[OP_PASS_TWICE] = OP_PASS,
 		[OP_PASS_GUEST] = OP_GUEST,
 		[OP_PASS_LOCK] = OP_LOCK,
 		[OP_PASS_RECREATE] = OP_PASS_RECREATE,
@@ -734,6 +785,18 @@ static bool is_claimed(struct play *play, unsigned run)
 	return told && text_equal(told->state, "claimed");
 }
 
+/* The pass that halts may have decided by what was so before, and by what is so now. */
+static void expect_both(struct play *play, struct pass *pass, unsigned run)
+{
+	struct expectation now = model_expect(&play->model, run, &pass->before[run], &pass->way);
+	struct expectation *expected = &pass->expected[run];
+
+	expected->reap = expected->reap > now.reap ? expected->reap : now.reap;
+	expected->stop = expected->stop > now.stop ? expected->stop : now.stop;
+	expected->tree_stays &= now.tree_stays;
+	expected->stays_whole &= now.stays_whole;
+}
+
 /* The pass halts; what comes then, and what that promises. */
 static enum promise do_between(struct play *play, struct pass *pass, const struct op *between)
 {
@@ -765,9 +828,39 @@ static enum promise do_between(struct play *play, struct pass *pass, const struc
 			between->run, op_name(between->kind));
 	model_run_told(&play->model, between, code, &then, &after);
 	pass->before[between->run] = after;
+	expect_both(play, pass, between->run);
 	if (play->loud)
 		print_message("#   halted; then %d, promise %d\n", code, (int)promise);
 	return promise;
+}
+
+/*
+ * One pass at a time: another is turned away and changes nothing. One that is not came before the one
+ * that halts had begun, and is a pass as any other.
+ */
+static enum promise do_pass_between(
+	struct play *play, struct pass *halted, const struct op *halted_op)
+{
+	bool begun = !is_as_it_was(play, halted->before);
+	struct pass pass;
+	int code;
+
+	look_after(play, halted);
+	for (unsigned run = 0; run < OP_RUNS; run++)
+		check_kept(play, halted, run);
+	pass_prepare(play, &(struct op){ .kind = OP_PASS }, &pass);
+	code = answer(play, pass.words);
+	if (code == EXIT_LOCKED) {
+		if (!is_as_it_was(play, pass.before))
+			fault(play, "a pass that was turned away changed something");
+		return PROMISE_NOTHING;
+	}
+	if (begun)
+		fault(play, "a pass answers %d while another is at work", code);
+	check_code(play, code, "another pass");
+	judge_pass(play, &pass, code);
+	pass_prepare(play, halted_op, halted);
+	return PROMISE_NOTHING;
 }
 
 static void do_disturbed(struct play *play, const struct op *op)
@@ -783,7 +876,8 @@ static void do_disturbed(struct play *play, const struct op *op)
 	halted = start_pass(play, &pass, (unsigned)op->value, SIMGATE_HALTS);
 	reached = is_reached(&halted);
 	if (reached)
-		promise = do_between(play, &pass, &between);
+		promise = between.kind == OP_PASS ? do_pass_between(play, &pass, op)
+						  : do_between(play, &pass, &between);
 	code = end_pass(play, &halted, reached);
 	check_code(play, code, "a pass that halts");
 	/* The verb wrote what the pass writes to while it halted: what it says is lost. */
@@ -847,9 +941,9 @@ static void check_end(struct play *play)
 		if (model_is_known(known) && expected.reap != NO && !expected.tree_stays &&
 			play->model.unsaved != UNSAVED_KEPT)
 			fault(play, "r%u never goes", run);
-		if (tombstones != (int)known->gone)
-			fault(play, "r%u went %u times and has %d tombstones", run, known->gone,
-				tombstones);
+		if (tombstones != (int)known->tombstones)
+			fault(play, "r%u went %u times and has %d tombstones", run,
+				known->tombstones, tombstones);
 	}
 	if (all && !trash_is_empty(play))
 		fault(play, "the trash is not empty at the end");

@@ -68,6 +68,7 @@ static const struct {
 	[OP_REBOOT] = { "reboot", false, 2, 3, { 1 MINUTES, 1 HOURS, 1 DAYS } },
 	[OP_HOLD] = { "hold", false, 1, 2, { 0, 1 HOURS } },
 	[OP_RESUME] = { "resume", false, 2, 0, { 0 } },
+	[OP_LOSE_BOOKS] = { "lose_books", false, 2, 0, { 0 } },
 
 	[OP_PASS] = { "pass", false, 22, 0, { 0 } },
 	[OP_PASS_MAX] = { "pass_max", false, 2, 2, { 1, 2 } },
@@ -78,6 +79,7 @@ static const struct {
 	[OP_PASS_KEEP] = { "pass_keep", true, 2, 1, { -30 } },
 	[OP_PASS_RENEW] = { "pass_renew", true, 2, 1, { -30 } },
 	[OP_PASS_FINISH] = { "pass_finish", true, 2, 1, { -30 } },
+	[OP_PASS_TWICE] = { "pass_twice", false, 3, 1, { -30 } },
 	[OP_PASS_GUEST] = { "pass_guest", true, 3, 1, { -30 } },
 	[OP_PASS_LOCK] = { "pass_lock", true, 2, 1, { -30 } },
 	[OP_PASS_RECREATE] = { "pass_recreate", true, 3, 1, { -30 } },

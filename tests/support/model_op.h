@@ -62,6 +62,7 @@ enum op_kind {
 	OP_REBOOT, /* off for so long */
 	OP_HOLD,   /* for so long; 0: until resumed */
 	OP_RESUME,
+	OP_LOSE_BOOKS, /* the database is lost, and made anew from what stands beside the trees */
 
 	/* passes */
 	OP_PASS,
@@ -74,6 +75,7 @@ enum op_kind {
 	OP_PASS_KEEP,
 	OP_PASS_RENEW,
 	OP_PASS_FINISH,
+	OP_PASS_TWICE, /* another pass */
 	/* by hand: */
 	OP_PASS_GUEST,
 	OP_PASS_LOCK,

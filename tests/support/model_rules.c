@@ -172,7 +172,7 @@ static void told_registered(
 		run->row.deadline_s = run->row.created_s + op->value;
 		run->row.sign_least_s = run->row.created_s;
 		run->tree = run->scratch = run->group = 0;
-		run->owner = false;
+		run->owner = run->loose = false;
 	}
 	run->row.sign_most_s = now_s;
 	if (marked)
@@ -262,7 +262,7 @@ static void forget(struct model_run *run)
 	run->row.there = run->mark.there = false;
 	run->marker = MARKER_NONE;
 	run->tree = run->scratch = run->group = 0;
-	run->owner = run->record = run->begun_stop = false;
+	run->owner = run->record = run->loose = run->begun_stop = false;
 	run->begun = NO;
 }
 
@@ -324,6 +324,46 @@ static void done_by_hand(struct model *model, struct model_run *run, const struc
 	}
 }
 
+/* Markers and pins are all that is left of what was told; a marker names no process and no inode. */
+static void run_books_lost(struct model *model, struct model_run *run, const struct sight *sight)
+{
+	enum maybe begun = run->begun;
+	bool marked = run->marker == MARKER_GOOD, bad = run->marker == MARKER_BAD;
+
+	run->seen_least_s = run->seen_most_s = run->future_s = 0;
+	run->tombstones = 0;
+	if (!sight->keep) {
+		run->pinned = NO;
+		run->keep = KEEP_NONE;
+	} else if (run->keep == KEEP_BY_HAND) {
+		run->pinned = MAYBE;
+		run->pin_until_s = run->keep_until_s;
+	}
+	if (!marked) {
+		forget(run);
+		run->marker = bad ? MARKER_BAD : MARKER_NONE;
+		run->begun = begun;
+		return;
+	}
+	run->row = run->mark;
+	run->row.sign_most_s = model->now_s;
+	run->tree = 0;
+	run->owner = false;
+	run->loose = true;
+}
+
+void model_books_lost(struct model *model, const struct sight *sights)
+{
+	model->never = true;
+	model->clock_count = 0;
+	model->disturbance_seen = false;
+	model->suspended = false;
+	model->graced_s = 0;
+	model->held = false;
+	for (unsigned run = 0; run < OP_RUNS; run++)
+		run_books_lost(model, &model->runs[run], &sights[run]);
+}
+
 void model_run_told(struct model *model, const struct op *op, int code, const struct sight *before,
 	const struct sight *after)
 {
@@ -383,10 +423,12 @@ static enum maybe owns_tree(
 {
 	bool adopted = model->adopt && run->linked;
 
-	if (run->row.there && run->tree)
+	if (run->row.there && run->tree && !run->loose)
 		return run->tree == sight->tree ? YES : NO;
 	if (run->marker == MARKER_GOOD)
 		return YES;
+	if (run->loose)
+		return MAYBE;
 	if (run->row.there || run->begun != NO)
 		return adopted ? MAYBE : NO;
 	if (!adopted)
@@ -395,15 +437,17 @@ static enum maybe owns_tree(
 }
 
 /* Row and world contradict each other, or a record is none. */
-static bool is_refused(const struct model_run *run, const struct sight *sight)
+static enum maybe is_refused(const struct model_run *run, const struct sight *sight)
 {
+	bool other = (run->tree && sight->tree && run->tree != sight->tree) ||
+		     (run->group && sight->group && run->group != sight->group) ||
+		     (run->scratch && sight->scratch && run->scratch != sight->scratch);
+
 	if (run->marker == MARKER_BAD)
-		return true;
-	if (!run->row.there)
-		return false;
-	return (run->tree && sight->tree && run->tree != sight->tree) ||
-	       (run->group && sight->group && run->group != sight->group) ||
-	       (run->scratch && sight->scratch && run->scratch != sight->scratch);
+		return YES;
+	if (!run->row.there || !other)
+		return NO;
+	return run->loose ? MAYBE : YES;
 }
 
 static enum maybe is_locked(const struct model_run *run, const struct sight *sight)
@@ -584,7 +628,7 @@ static enum maybe what_keeps(const struct model *model, unsigned number, const s
 	} all[] = {
 		{ way->only >= 0 && way->only != (int)number ? YES : NO, "another was asked for" },
 		{ is_held(model) ? YES : NO, "passes are held" },
-		{ is_refused(run, sight) ? YES : NO, "record and world contradict each other" },
+		{ is_refused(run, sight), "record and world contradict each other" },
 		{ is_pinned(model, run), "it is pinned" },
 		{ is_locked(run, sight), "its worktree is locked" },
 		{ clock_keeps(model, run), "the clock" },
@@ -648,8 +692,8 @@ bool model_is_gone(const struct model *model, unsigned number, const struct sigh
 	const struct model_run *run = &model->runs[number];
 
 	return (!sight->tree || owns_tree(model, run, sight) == NO) &&
-	       (!sight->scratch || !run->scratch) && !sight->marker &&
-	       (!sight->group || !run->group) && (!sight->record || !run->record);
+	       (!sight->scratch || !run->scratch || run->loose) && !sight->marker &&
+	       (!sight->group || !run->group || run->loose) && (!sight->record || !run->record);
 }
 
 static void note_sighting(
@@ -704,6 +748,13 @@ static bool went_unseen(
 	       text_equal(told->reason, "foreign");
 }
 
+static void went(struct model_run *run)
+{
+	forget(run);
+	run->gone++;
+	run->tombstones++;
+}
+
 void model_run_passed(struct model *model, unsigned number, const struct expectation *expected,
 	const struct told_run *told, const struct sight *after, enum pass_end end)
 {
@@ -711,12 +762,10 @@ void model_run_passed(struct model *model, unsigned number, const struct expecta
 
 	note_pin_end(model, run, end);
 	if (told && text_equal(told->result, "reaped") && end != PASS_KILLED) {
-		forget(run);
-		run->gone++;
+		went(run);
 	} else if (end == PASS_KILLED && expected->reap != NO && went_unseen(run, told, after) &&
 		   model_is_gone(model, number, after)) {
-		forget(run);
-		run->gone++;
+		went(run);
 	} else if (end != PASS_KILLED && told && text_equal(told->verdict, "stop") &&
 		   text_equal(told->result, "kept")) {
 		note_stop(model, run);

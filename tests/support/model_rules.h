@@ -27,9 +27,10 @@ struct model_run {
 	enum model_marker marker;
 	/* Identity of what was registered; 0: nothing was. */
 	uint64_t tree, scratch, group;
-	bool owner;          /* registered */
-	bool linked;         /* the tree that was made last is a worktree */
-	bool record;         /* git's record is the run's, too */
+	bool owner;  /* registered */
+	bool linked; /* the tree that was made last is a worktree */
+	bool record; /* git's record is the run's, too */
+	bool loose;  /* its row was made from a marker: nothing is known of what stood then */
 	uint64_t guest_tree; /* where the guest works */
 
 	enum maybe pinned;
@@ -43,6 +44,7 @@ struct model_run {
 	int64_t seen_most_s;  /* the same, at the latest; 0: not yet */
 	int64_t future_s; /* since when, in true time, a time of it was seen to lie in the future */
 	unsigned gone;    /* how often it went */
+	unsigned tombstones; /* and how often the books say so */
 };
 
 /* What a pass remembered of the clocks. */
@@ -96,6 +98,9 @@ void model_host(struct model *model, const struct op *op, int64_t now_s);
 /* What a verb, or something done by hand, means; `code`: the verb's answer, -1: it is none. */
 void model_run_told(struct model *model, const struct op *op, int code, const struct sight *before,
 	const struct sight *after);
+
+/* The books were lost, and made anew; `sights` of all runs. */
+void model_books_lost(struct model *model, const struct sight *sights);
 
 struct expectation model_expect(const struct model *model, unsigned number,
 	const struct sight *sight, const struct pass_way *way);

@@ -477,6 +477,15 @@ void model_world_apply(struct model_world *world, const struct op *op, int64_t n
 		put(world, at("ws/r%u.keep", op->run), "[nothing\n");
 }
 
+bool model_world_lose_books(struct model_world *world)
+{
+	if (!has(world, "reap.db"))
+		return false;
+	drop(world, "reap.db");
+	drop(world, "reap.db-journal");
+	return true;
+}
+
 /* ---- looking at it */
 
 static uint64_t sum_so_far;

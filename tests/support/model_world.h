@@ -41,6 +41,9 @@ void model_world_end_processes(struct model_world *world, unsigned run);
 /* Does what an operation means by hand, if it can be done. What the program does is not done here. */
 void model_world_apply(struct model_world *world, const struct op *op, int64_t now_s);
 
+/* Removes the database, but not what says that one has been there. false: there is none. */
+bool model_world_lose_books(struct model_world *world);
+
 struct sight model_world_look(const struct model_world *world, unsigned run);
 bool sight_equal(const struct sight *a, const struct sight *b);
 
