@@ -156,6 +156,22 @@ static enum crossing judge(struct crossing_look *look, const struct mount *mount
 	return held == TRI_YES ? CROSSING_HOLDS : CROSSING_UNKNOWN;
 }
 
+static bool shows_the_same(const struct mount *a, const struct mount *b)
+{
+	return a && b && a->dev == b->dev && text_equal(a->root, b->root);
+}
+
+/*
+ * Whether another mount of the same lies over it at its place: a unit's ReadWritePaths= mounts the
+ * directory once more, with all that is mounted in it.
+ */
+static bool is_covered_double(const struct mount_table *table, const struct mount *mount)
+{
+	const struct mount *top = mounts_at(table, mount->point);
+
+	return top != mount && shows_the_same(top, mount);
+}
+
 /* The worst of what is mounted at or below the path. */
 static enum crossing judge_all(struct crossing_look *look, const char *path)
 {
@@ -165,7 +181,9 @@ static enum crossing judge_all(struct crossing_look *look, const char *path)
 
 	for (size_t i = 0; i < count && worst != CROSSING_HOLDS; i++) {
 		const char *note = look->note;
-		enum crossing found = judge(look, list[i]);
+		enum crossing found = is_covered_double(look->table, list[i])
+					      ? CROSSING_ELSEWHERE
+					      : judge(look, list[i]);
 
 		if (found == CROSSING_ELSEWHERE)
 			look->note = note;
@@ -212,7 +230,9 @@ enum crossing worktree_crossing_unseen(
 	look.table = &tree->view->there;
 	count = mounts_within(look.table, tree->path, &list);
 	for (size_t i = 0; i < count; i++) {
-		if (!vanishes(&look, list[i]))
+		/* What is here as well was looked into. */
+		if (!vanishes(&look, list[i]) ||
+			shows_the_same(mounts_at(&tree->view->here, list[i]->point), list[i]))
 			continue;
 		*ret_note = described(
 			arena, list[i], ", where only PID 1 sees it, and what it holds vanishes");
