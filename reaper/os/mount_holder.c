@@ -41,19 +41,38 @@ static bool namespace_of(int entry, char ret_name[NAMESPACE_TEXT])
 	return length > 0;
 }
 
-/* The same part of the same filesystem, mounted in the namespace of that process. */
+/*
+ * The mount itself, where it is in that table; else what shows the same part of the same filesystem
+ * there, at the same place if there is such a one: several runs may have one directory bound in.
+ */
+static uint64_t id_in(const struct mount_table *table, const struct mount *mount)
+{
+	uint64_t here = 0, any = 0;
+
+	for (size_t i = 0; i < table->count; i++) {
+		const struct mount *other = &table->mounts[i];
+
+		if (other->id == mount->id)
+			return mount->id;
+		if (other->dev != mount->dev || !text_equal(other->root, mount->root))
+			continue;
+		if (text_equal(other->point, mount->point))
+			here = other->id; /* the last one is on top */
+		else if (!any)
+			any = other->id;
+	}
+	return here ? here : any;
+}
+
 static uint64_t id_there(const struct search *search, int entry)
 {
 	struct mount_table table CLEANUP(mounts_done) = { 0 };
-	int file CLEANUP(fd_done) = openat(entry, "mountinfo", O_RDONLY | O_CLOEXEC);
+	int file CLEANUP(fd_done) = openat(entry,
+		entry == AT_FDCWD ? "/proc/self/mountinfo" : "mountinfo", O_RDONLY | O_CLOEXEC);
 
 	if (file < 0 || mounts_read_from(file, "mountinfo", &table, NULL) < 0)
 		return 0;
-	for (size_t i = 0; i < table.count; i++)
-		if (table.mounts[i].dev == search->mount->dev &&
-			text_equal(table.mounts[i].root, search->mount->root))
-			return table.mounts[i].id;
-	return 0;
+	return id_in(&table, search->mount);
 }
 
 /* Of the first are ours; what does not fit into the memory is read again each time. */
@@ -169,7 +188,7 @@ static int search_work(void *context, void *result, struct error *error)
 	const char *name;
 
 	(void)error;
-	search.sights[0].id = search.mount->id;
+	search.sights[0].id = id_there(&search, AT_FDCWD);
 	(void)namespace_of(AT_FDCWD, search.sights[0].name);
 	while ((name = next_number(listing))) {
 		pid_t pid = (pid_t)strtol(name, NULL, 10);
