@@ -69,22 +69,32 @@ static int place_read_stamp(struct place *place, struct error *error)
 	return 0;
 }
 
-/* The last component is ours to make, when its parent is there already; the rest is not. */
-static int place_make_directory(const struct place *place)
+/*
+ * The last component is ours to make, when its parent is there already; the rest is not. Only in a new
+ * user's home nothing is there yet, and whoever writes first makes it all (XDG base directories).
+ */
+static int directory_make(const char *path, mode_t mode)
 {
-	char *parent CLEANUP(mem_done) = pathname_parent(place->directory);
+	char *parent CLEANUP(mem_done) = pathname_parent(path);
 	int above CLEANUP(fd_done) = open(parent, O_PATH | O_DIRECTORY | O_CLOEXEC);
 
+	if (above < 0 && errno == ENOENT && geteuid() != 0) {
+		int r = directory_make(parent, 0700);
+
+		if (r < 0 && r != -EEXIST)
+			return r;
+		above = open(parent, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	}
 	if (above < 0)
 		return -errno;
-	return file_make_directory(above, pathname_last(place->directory), 0755);
+	return file_make_directory(above, pathname_last(path), mode);
 }
 
 static int place_open_directory(struct place *place, enum store_access access, struct error *error)
 {
 	place->dir = open(place->directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (place->dir < 0 && errno == ENOENT && access != STORE_READ) {
-		int r = place_make_directory(place);
+		int r = directory_make(place->directory, 0755);
 
 		if (r < 0 && r != -EEXIST)
 			return error_set(error, -r, "make the directory '%s' for the database",
