@@ -42,6 +42,19 @@ static char *database_default(void)
 	return mem_printf("%s/sbx/state.db", state ? state : "/var/lib");
 }
 
+/*
+ * Where the slice of that name is: a user's manager has its slices in the group that is delegated to
+ * it (user@.service of systemd.special(7)), and a user may change no other.
+ */
+static char *cgroup_root_default(void)
+{
+	unsigned uid = geteuid();
+
+	if (uid == 0)
+		return mem_dup("sbx.slice");
+	return mem_printf("user.slice/user-%u.slice/user@%u.service/sbx.slice", uid, uid);
+}
+
 void settings_default(struct settings *ret_settings)
 {
 	static const int64_t minute = 60, hour = 3600, day = 86400;
@@ -64,7 +77,7 @@ void settings_default(struct settings *ret_settings)
 			.branch = BRANCH_MERGED,
 		},
 		.label = mem_dup("sbx.run"),
-		.cgroup_root = mem_dup("sbx.slice"),
+		.cgroup_root = cgroup_root_default(),
 		.limits = {
 			.time_budget_ms = 4 * minute * 1000,
 			.engine_timeout_ms = 10 * 1000,

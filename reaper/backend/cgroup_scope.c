@@ -56,6 +56,7 @@ static char *unit_group(const char *unit, const struct bus_unit *found)
 
 	if (*found->control_group)
 		return mem_dup(found->control_group);
+	text_add(&path, found->manager_group);
 	slice_add_path(&path, found->slice);
 	text_addf(&path, "/%s", unit);
 	return path.data;

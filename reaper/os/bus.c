@@ -178,6 +178,9 @@ static int unit_read_all(struct bus *bus, const char *path, const char *unit, st
 			sizeof(all->control_group), reply);
 	if (r >= 0)
 		r = unit_read(bus, path, interface, "Slice", all->slice, sizeof(all->slice), reply);
+	if (r >= 0)
+		r = unit_read(bus, manager_path, manager_interface, "ControlGroup",
+			all->manager_group, sizeof(all->manager_group), reply);
 	return r;
 }
 

@@ -13,7 +13,9 @@ struct bus_unit {
 	char active_state[32];   /* "active" "inactive" "failed" "deactivating" */
 	char control_group[512]; /* "/sbx.slice/r1.scope"; "" when it has none */
 	char slice[256];         /* "sbx.slice" */
-	char invocation_id[33];  /* 32 hex digits; "" when it has none */
+	/* In which the manager's slices lie: "/user.slice/…/user@1000.service"; "" of the system's. */
+	char manager_group[512];
+	char invocation_id[33]; /* 32 hex digits; "" when it has none */
 };
 
 /*
