@@ -176,7 +176,8 @@ static int take_choice(
 	return value_refuse(key, value, right.data, error);
 }
 
-_Static_assert(sizeof(enum adopt) == sizeof(unsigned) && sizeof(enum unsaved) == sizeof(unsigned) &&
+_Static_assert(sizeof(enum adopt) == sizeof(unsigned) && sizeof(enum unseen) == sizeof(unsigned) &&
+		       sizeof(enum unsaved) == sizeof(unsigned) &&
 		       sizeof(enum branch_rule) == sizeof(unsigned),
 	"take_choice writes an unsigned int");
 
@@ -304,6 +305,7 @@ static int take_path_root(
 }
 
 static const char *const adopt_words[] = { "none", "worktrees", NULL };
+static const char *const unseen_words[] = { "unknown", "elsewhere", NULL };
 static const char *const unsaved_words[] = { "salvage", "keep", "discard", NULL };
 static const char *const branch_words[] = { "merged", "keep", "delete", NULL };
 
@@ -325,6 +327,7 @@ static const struct key keys[] = {
 	{ "workspaces", "path_root", take_path_root, 0, true, 0, 0, NULL },
 	{ "workspaces", "repo", take_path_list, AT(repos), true, 0, 0, NULL },
 	{ "workspaces", "adopt", take_choice, AT(adopt), false, 0, 0, adopt_words },
+	{ "workspaces", "unseen", take_choice, AT(unseen), false, 0, 0, unseen_words },
 	{ "workspaces", "owner", take_owner, 0, true, 0, 0, NULL },
 	/* Registering needs a time budget. */
 	{ "policy", "ttl", take_span, AT(policy.ttl_s), false, 1, YEARS_S(10), NULL },

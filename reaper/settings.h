@@ -15,6 +15,8 @@ struct text_list {
 };
 
 enum adopt { ADOPT_NONE, ADOPT_WORKTREES };
+/* What is taken for granted of processes that may not be looked at; see os/processes.h. */
+enum unseen { UNSEEN_UNKNOWN, UNSEEN_ELSEWHERE };
 enum unsaved { UNSAVED_SALVAGE, UNSAVED_KEEP, UNSAVED_DISCARD };
 enum branch_rule { BRANCH_MERGED, BRANCH_KEEP, BRANCH_DELETE };
 
@@ -57,6 +59,7 @@ struct settings {
 	struct text_list silent;
 	struct text_list path_roots; /* existing and trusted */
 	enum adopt adopt;
+	enum unseen unseen;
 	uid_t *owners; /* trusted besides root and ourselves */
 	size_t owner_count;
 	struct policy_settings policy;

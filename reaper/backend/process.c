@@ -3,6 +3,7 @@
 #include "base/clock.h"
 #include "base/text.h"
 #include "os/answering.h"
+#include "os/dir.h"
 #include "os/processes.h"
 #include "text_list.h"
 
@@ -155,6 +156,8 @@ static int search_add(struct search *search, struct run *run, const struct resou
 	}
 	place.dev = stat.st_dev;
 	place.ino = stat.st_ino;
+	place.closed =
+		search->settings->unseen == UNSEEN_ELSEWHERE && dir_closed(resource->locator) > 0;
 	if (search->count == search->room) {
 		search->room = search->room * 2 + 16;
 		search->places = mem_grow(search->places, search->room, sizeof(*search->places));

@@ -205,6 +205,27 @@ static int dir_component_trusted(int dir, const char *path, bool is_parent, cons
 	return 0;
 }
 
+int dir_closed(const char *path)
+{
+	char *at CLEANUP(mem_done) = mem_dup(path);
+
+	for (;;) {
+		struct stat st;
+		char *parent;
+
+		if (stat(at, &st) != 0)
+			return -errno;
+		if (st.st_uid == geteuid() && S_ISDIR(st.st_mode) &&
+			!(st.st_mode & (S_IRWXG | S_IRWXO)))
+			return 1;
+		if (text_equal(at, "/"))
+			return 0;
+		parent = pathname_parent(at);
+		free(at);
+		at = parent;
+	}
+}
+
 int dir_trusted(const char *path, const uid_t *owners, size_t owner_count, struct error *error)
 {
 	char *clean CLEANUP(mem_done) = path[0] == '/' ? pathname_clean(path, NULL) : NULL;

@@ -85,6 +85,13 @@ struct dir_known {
 const char *dir_differs(const struct dir_known *told, const struct dir_known *seen);
 
 /*
+ * Whether an absolute path leads through (or to) a directory of ours that nobody else but root may
+ * enter: group and others have no right in it, nor has an access control list then, whose mask is the
+ * group's (acl(5)). 1, 0, -errno.
+ */
+int dir_closed(const char *path);
+
+/*
  * Whether nobody but trusted users can rename or replace the directory: it and every parent up to
  * "/" is a real directory owned by root, by our effective user or by one of owners, and writable by
  * group or others only with the sticky bit (parents) or not at all (itself; group 0 counts as

@@ -16,7 +16,8 @@
 enum {
 	CLEARED = 256,          /* slots; a power of two is not needed */
 	LEVELS_MAX = 64 * 1024, /* a tree may be deeper on purpose: then nothing is said about it */
-	CGROUPS_TEXT = 16 * 1024
+	CGROUPS_TEXT = 16 * 1024,
+	STATUS_TEXT = 4096 /* the lines that matter come first */
 };
 
 /*
@@ -371,6 +372,39 @@ static int search_process(struct search *search, struct suspect *suspect)
 	return r < 0 || !has_threads(suspect) ? r : search_threads(search, suspect);
 }
 
+static bool all_closed(const struct search *search)
+{
+	for (size_t i = 0; i < search->count; i++)
+		if (!search->places[i].closed)
+			return false;
+	return search->count > 0;
+}
+
+/* Of the system's own part of a user's session: systemd --user and its (sd-pam), which no run starts. */
+static bool is_session_manager(int entry)
+{
+	char cgroups[PROC_TEXT], group[PROC_COMM];
+
+	(void)snprintf(group, sizeof(group),
+		"0::/user.slice/user-%u.slice/user@%u.service/init.scope\n", getuid(), getuid());
+	return proc_read(entry, "cgroup", cgroups, sizeof(cgroups)) > 0 && strstr(cgroups, group);
+}
+
+/* Whether the word that was given for closed places covers it: see processes.h. */
+static bool is_elsewhere(const struct search *search, int entry)
+{
+	char status[STATUS_TEXT];
+	const char *line;
+	unsigned uid;
+
+	if (!all_closed(search) || proc_read(entry, "status", status, sizeof(status)) < 0)
+		return false;
+	line = strstr(status, "\nUid:\t");
+	if (!line || sscanf(line, "\nUid:\t%u", &uid) != 1)
+		return false;
+	return uid != getuid() || is_session_manager(entry);
+}
+
 static void search_entry(struct search *search, pid_t pid)
 {
 	int entry CLEANUP(fd_done) = proc_open(pid);
@@ -378,6 +412,8 @@ static void search_entry(struct search *search, pid_t pid)
 	int r = entry < 0 ? entry : search_process(search, &suspect);
 
 	if (r >= 0 || r == -ESRCH)
+		return;
+	if (entry >= 0 && is_elsewhere(search, entry))
 		return;
 	if (pid == 1) /* some hosts shield it, even from root; no run can have started it */
 		return;
@@ -428,8 +464,9 @@ static int search_run(struct search *search, struct error *error)
 		return r;
 	if (search->unseen)
 		return error_say(error, EACCES,
-			"%u processes could not be looked at, the first is %s: %s", search->unseen,
-			search->first_unseen, strerror(search->first_code));
+			"%u processes could not be looked at, the first is %s: %s%s",
+			search->unseen, search->first_unseen, strerror(search->first_code),
+			geteuid() == 0 ? "" : "; only root may see where all of them work");
 	first = proc_open(1);
 	if (first == -ESRCH) /* pid 1 is always there: what is not shown is hidden */
 		return error_say(error, EACCES,

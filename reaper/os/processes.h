@@ -36,10 +36,21 @@ int process_above_us(pid_t pid);
 /* Kills (SIGKILL) exactly that process and waits for its end. 1, 0 gone, -ETIME, -errno. */
 int process_kill(pid_t pid, const char *token, int64_t deadline_ms, struct error *error);
 
-/* A directory in which processes are looked for. */
+/*
+ * A directory in which processes are looked for.
+ *
+ * Who is not root may not see where others work (ptrace(2), PTRACE_MODE_READ), and what follows from
+ * that an absence proves nothing. That strangers may not enter a directory (dir_closed()) is no proof
+ * either: whoever was in it before it was closed is, and so is a program of another user that was
+ * started from within (sudo(8), cron(8), a descriptor that was handed over), and root goes anywhere. So
+ * `closed` is somebody's word, never our guess. With it, processes that cannot be looked at are taken
+ * to work elsewhere, but those whose real user we are: a program of ours that shields itself
+ * (ssh-agent(1), a set-user-ID program that has not changed its user yet) may well be there.
+ */
 struct process_place {
 	uint64_t dev, ino;
 	void *context; /* the caller's */
+	bool closed;
 };
 
 struct process_seen {
@@ -57,7 +68,8 @@ struct process_seen {
  * that has directories of its own. Not seen: what was bound into another mount namespace from below
  * a place (its parents there are others), and pid 1 where it is shielded from us: no run starts it.
  * 0; -EACCES when some processes
- * could not be looked at (then an absence proves nothing; the error says how many); -errno. A
+ * could not be looked at (then an absence proves nothing; the error says how many), unless every
+ * place is closed and all of them are other users'; -errno. A
  * process that ends meanwhile is not there.
  */
 int processes_in(const struct process_place *places, size_t count,

@@ -125,6 +125,7 @@ static void an_empty_file_gives_the_defaults(void **state)
 	assert_int_equal(settings.policy.unsaved, UNSAVED_SALVAGE);
 	assert_int_equal(settings.policy.branch, BRANCH_MERGED);
 	assert_int_equal(settings.adopt, ADOPT_NONE);
+	assert_int_equal(settings.unseen, UNSEEN_UNKNOWN);
 	assert_int_equal(settings.limits.max_runs, 0);
 	assert_int_equal(settings.limits.time_budget_ms, 240000);
 	assert_int_equal(settings.limits.engine_timeout_ms, 10000);
@@ -141,7 +142,8 @@ static void every_setting_is_read(void **state)
 	static const char text[] =
 		"[state]\ndatabase = /var/lib/x//s.db\n"
 		"[workspaces]\nroot = @/ws\nrepo = /srv/git/app/\nrepo = /srv/git/lib\n"
-		"repo = /srv/git/app\nadopt = worktrees\nowner = nobody\nowner = 4711\n"
+		"repo = /srv/git/app\nadopt = worktrees\nunseen = elsewhere\nowner = nobody\nowner "
+		"= 4711\n"
 		"[policy]\nttl = 1h\nlease = 0\ndeadline_grace = 1m\nkeep_ok = 0s\nkeep_failed = "
 		"2h\n"
 		"keep_abandoned = 3h\nkeep_orphan = 4h\npin_for = 1w\nunsaved = discard\n"
@@ -162,6 +164,7 @@ static void every_setting_is_read(void **state)
 	assert_int_equal(settings.repos.count, 2);
 	assert_string_equal(settings.repos.items[0], "/srv/git/app");
 	assert_int_equal(settings.adopt, ADOPT_WORKTREES);
+	assert_int_equal(settings.unseen, UNSEEN_ELSEWHERE);
 	assert_int_equal(settings.owner_count, 2);
 	assert_int_equal(settings.owners[0], 65534);
 	assert_int_equal(settings.owners[1], 4711);
@@ -231,6 +234,7 @@ static void what_is_wrong_is_named_with_file_and_line(void **state)
 		{ "[workspaces]\nowner = no-such-user\n", "no such user" },
 		{ "[workspaces]\nowner = -1\n", "no such user" },
 		{ "[workspaces]\nadopt = all\n", "none worktrees" },
+		{ "[workspaces]\nunseen = gone\n", "unknown elsewhere" },
 		{ "[containers]\nengine = /run/docker.sock\n", "unix://" },
 		{ "[containers]\nengine = unix://run/docker.sock\n", "unix://" },
 		{ "[containers]\nengine = tcp://1.2.3.4:5\n", "unix://" },
@@ -456,6 +460,8 @@ static void later_files_override_values_and_add_to_lists(void **state)
 	assert_int_equal(settings.repos.count, 3);
 	assert_string_equal(settings.repos.items[1], "/b");
 	assert_string_equal(settings.database, "/somewhere/state/sbx/state.db");
+	assert_string_equal(
+		settings.cgroup_root, "user.slice/user-65534.slice/user@65534.service/sbx.slice");
 }
 
 static void no_settings_at_all_is_an_error_that_says_where_it_looked(void **state)

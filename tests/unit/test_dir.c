@@ -171,6 +171,35 @@ static void names_are_one_component(void **state)
 	assert_false(dir_is_name("/"));
 }
 
+static void closed_is_what_leads_through_a_directory_of_ours_alone(void **state)
+{
+	static const struct {
+		mode_t mode;
+		uid_t owner;
+		int closed;
+	} cases[] = {
+		{ 0700, 0, 1 },
+		{ 0500, 0, 1 },
+		{ 0755, 0, 0 },
+		{ 0710, 0, 0 },
+		{ 0701, 0, 0 },
+		{ 0700, SOMEBODY, 0 },
+	};
+	const char *closed = workdir_path(*state, "d"), *below = workdir_path(*state, "d/e");
+
+	workdir_make(*state, "d");
+	workdir_make(*state, "d/e");
+	assert_return_code(chmod(workdir_path(*state, ""), 0755), errno); /* mkdtemp made it 0700 */
+	assert_return_code(chmod(below, 0755), errno);
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		assert_return_code(chmod(closed, cases[i].mode), errno);
+		assert_return_code(chown(closed, cases[i].owner, 0), errno);
+		assert_int_equal(dir_closed(closed), cases[i].closed);
+		assert_int_equal(dir_closed(below), cases[i].closed);
+	}
+	assert_int_equal(dir_closed(workdir_path(*state, "d/none")), -ENOENT);
+}
+
 static void expect_untrusted(const char *path, const char *component)
 {
 	struct error error = { 0 };
@@ -311,6 +340,7 @@ static void a_thing_is_known_by_inode_and_birth_when_its_device_got_another_numb
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		workdir_test(closed_is_what_leads_through_a_directory_of_ours_alone),
 		workdir_test(a_path_with_a_symlink_in_it_opens_nothing),
 		workdir_test(looking_leaves_no_trace),
 		workdir_test(what_is_moved_meanwhile_is_not_taken_for_a_mount),

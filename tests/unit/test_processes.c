@@ -87,7 +87,7 @@ static void world_note(
 
 static struct process_place place_of(const struct world *world, const char *name)
 {
-	struct process_place place;
+	struct process_place place = { 0 };
 	struct stat found;
 
 	assert_int_equal(stat(below(world, name), &found), 0);
@@ -543,6 +543,45 @@ static void what_cannot_be_looked_at_is_said(void **state)
 	assert_int_equal(WEXITSTATUS(status), 0);
 }
 
+/* A user of this test's own, since who has just become a user is shielded from others of that user. */
+static int asked_by_a_user(struct world *world, bool closed, bool shielded)
+{
+	struct process_place place = place_of(world, "tree");
+	uid_t user = 3000000 + (uid_t)getpid();
+	pid_t pid = fork(), other = 0;
+	int status, r;
+
+	assert_true(pid >= 0);
+	if (pid == 0) {
+		place.closed = closed;
+		if (setgid(user) < 0 || setuid(user) < 0)
+			_exit(100);
+		if (shielded && (other = fork()) == 0) {
+			(void)prctl(PR_SET_PDEATHSIG, SIGKILL);
+			(void)pause();
+			_exit(0);
+		}
+		r = processes_in(&place, 1, world_note, world, NULL);
+		if (other > 0 && (kill(other, SIGKILL) < 0 || waitpid(other, NULL, 0) != other))
+			_exit(101);
+		_exit(-r);
+	}
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_true(WIFEXITED(status));
+	return -WEXITSTATUS(status);
+}
+
+static void of_a_closed_place_it_is_taken_that_strangers_are_elsewhere(void **state)
+{
+	assert_int_equal(asked_by_a_user(*state, false, false), -EACCES);
+	assert_int_equal(asked_by_a_user(*state, true, false), 0);
+}
+
+static void but_not_that_shielded_processes_of_ours_are(void **state)
+{
+	assert_int_equal(asked_by_a_user(*state, true, true), -EACCES);
+}
+
 /* Under hidepid a process that is there looks like one that is not, unless one asks by pidfd. */
 static void hidden_processes_are_unknown_and_not_gone(void **state)
 {
@@ -604,6 +643,8 @@ int main(void)
 		IN_WORLD(the_same_inode_of_another_filesystem_is_another_directory),
 		IN_WORLD(a_directory_that_is_only_open_counts_for_who_asks_for_holders),
 		IN_WORLD(what_cannot_be_looked_at_is_said),
+		IN_WORLD(of_a_closed_place_it_is_taken_that_strangers_are_elsewhere),
+		IN_WORLD(but_not_that_shielded_processes_of_ours_are),
 		IN_WORLD(hidden_processes_are_unknown_and_not_gone),
 	};
 
