@@ -22,6 +22,7 @@ bindir ?= $(prefix)/bin
 sbindir ?= $(prefix)/sbin
 mandir ?= $(prefix)/share/man
 unitdir ?= $(prefix)/lib/systemd/system
+userunitdir ?= $(prefix)/lib/systemd/user
 tmpfilesdir ?= $(prefix)/lib/tmpfiles.d
 sysusersdir ?= $(prefix)/lib/sysusers.d
 sysconfdir ?= /etc
@@ -161,7 +162,8 @@ deb: ; scripts/deb $(VERSION)
 # or started.
 INSTALL ?= install
 INSTALLED = $(sbindir)/sbx-reap $(bindir)/sbx-run $(mandir)/man8/sbx-reap.8 $(unitdir)/sbx-reap.service \
-	$(unitdir)/sbx-reap.timer $(tmpfilesdir)/sbx-reap.conf $(sysusersdir)/sbx-reap.conf
+	$(unitdir)/sbx-reap.timer $(userunitdir)/sbx-reap.service $(userunitdir)/sbx-reap.timer \
+	$(tmpfilesdir)/sbx-reap.conf $(sysusersdir)/sbx-reap.conf
 SETTINGS = $(DESTDIR)$(sysconfdir)/sbx/reap.ini
 
 install:
@@ -172,6 +174,9 @@ install:
 	$(INSTALL) -D -m 644 units/sbx-reap.service $(DESTDIR)$(unitdir)/sbx-reap.service
 	sed -i 's|^ExecStart=/usr/sbin/|ExecStart=$(sbindir)/|' $(DESTDIR)$(unitdir)/sbx-reap.service
 	$(INSTALL) -D -m 644 units/sbx-reap.timer $(DESTDIR)$(unitdir)/sbx-reap.timer
+	$(INSTALL) -D -m 644 units/user/sbx-reap.service $(DESTDIR)$(userunitdir)/sbx-reap.service
+	sed -i 's|^ExecStart=/usr/sbin/|ExecStart=$(sbindir)/|' $(DESTDIR)$(userunitdir)/sbx-reap.service
+	$(INSTALL) -D -m 644 units/user/sbx-reap.timer $(DESTDIR)$(userunitdir)/sbx-reap.timer
 	$(INSTALL) -D -m 644 units/sbx-reap.tmpfiles.conf $(DESTDIR)$(tmpfilesdir)/sbx-reap.conf
 	$(INSTALL) -D -m 644 units/sbx-reap.sysusers.conf $(DESTDIR)$(sysusersdir)/sbx-reap.conf
 	[ -e $(SETTINGS) ] || $(INSTALL) -D -m 644 units/reap.ini $(SETTINGS)
