@@ -31,7 +31,7 @@ const struct sql_statement sql_statements[SQL_COUNT] = {
 	[SQL_IDENTITY_GET] = { "read its identity", "SELECT identity FROM meta" },
 	[SQL_IDENTITY_NEW] = { "give it an identity",
 		"INSERT INTO meta (id, identity) VALUES (1, lower(hex(randomblob(16))))" },
-	[SQL_QUICK_CHECK] = { "check it", "SELECT quick_check FROM pragma_quick_check(1)" },
+	[SQL_QUICK_CHECK] = { "check it", "PRAGMA quick_check(1)" },
 	[SQL_CHECK_TABLE] = { "check it", "SELECT integrity_check FROM pragma_integrity_check(?)" },
 	[SQL_CHECK_ENDS] = { "check it",
 		"SELECT (SELECT max(id) FROM history), (SELECT max(id) FROM pass),"
