@@ -269,6 +269,7 @@ static struct aim aim_at_spot(const struct series *series, size_t number)
 {
 	size_t errors = count_errors(series), turn = 0, n = number - 1;
 
+	assert(errors > 0);
 	for (size_t i = 0; i < survey->count; i++) {
 		const struct spot *spot = &survey->spots[i];
 		bool in_turn = extent == EXTENT_SHORT || n == errors;
