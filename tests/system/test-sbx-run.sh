@@ -23,7 +23,7 @@ root=/srv/sbx/workspaces repo=/srv/git/app.git out=/root/out
 
 make_world() {
 	mount -t tmpfs -o mode=755 tmpfs /srv
-	mkdir -p /var/lib/containers /run/podman
+	mkdir -p /var/lib/containers
 	mount -t tmpfs tmpfs /var/lib/containers
 	cp -r /stage/. /
 	systemd-sysusers
@@ -60,8 +60,7 @@ make_engine() {
 	cp /bin/busybox /root/image/bin/
 	for name in sh env cat id ls sleep touch; do ln -s busybox "/root/image/bin/$name"; done
 	tar -C /root/image -c . | podman import --quiet - sbx-test >/dev/null 2>&1
-	systemd-run --quiet --unit=engine podman system service --time=0 unix:///run/podman/podman.sock
-	until_it test -S /run/podman/podman.sock
+	systemctl start podman.socket
 	printf '[containers]\nengine = unix:///run/podman/podman.sock\n' >/etc/sbx/reap.d/engine.ini
 }
 
