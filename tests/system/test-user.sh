@@ -110,8 +110,7 @@ inside() {
 	as_ada sbx-reap --run fenced --early --yes >/dev/null || true
 	check "and when that is done, it goes" gone fenced
 	as_ada systemctl --user enable --quiet --now sbx-reap.timer
-	check "the user's timer has a next elapse" \
-		test -n "$(as_ada systemctl --user show --property NextElapseUSecRealtime --value sbx-reap.timer)"
+	check "the user's timer waits, or has started a pass" as_ada systemctl --user is-active --quiet sbx-reap.timer
 	tap_done
 }
 
