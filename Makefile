@@ -162,7 +162,8 @@ deb: ; scripts/deb $(VERSION)
 # or started.
 INSTALL ?= install
 INSTALLED = $(sbindir)/sbx-reap $(bindir)/sbx-run $(mandir)/man8/sbx-reap.8 $(unitdir)/sbx-reap.service \
-	$(unitdir)/sbx-reap.timer $(userunitdir)/sbx-reap.service $(userunitdir)/sbx-reap.timer \
+	$(unitdir)/sbx-reap.timer $(unitdir)/sbx-reap-probe.service $(unitdir)/sbx-reap-probe.timer \
+	$(userunitdir)/sbx-reap.service $(userunitdir)/sbx-reap.timer \
 	$(tmpfilesdir)/sbx-reap.conf $(sysusersdir)/sbx-reap.conf
 SETTINGS = $(DESTDIR)$(sysconfdir)/sbx/reap.ini
 
@@ -172,11 +173,14 @@ install:
 	$(INSTALL) -D -m 755 scripts/sbx-run $(DESTDIR)$(bindir)/sbx-run
 	$(INSTALL) -D -m 644 reaper/sbx-reap.8 $(DESTDIR)$(mandir)/man8/sbx-reap.8
 	$(INSTALL) -D -m 644 units/sbx-reap.service $(DESTDIR)$(unitdir)/sbx-reap.service
-	sed -i 's|^ExecStart=/usr/sbin/|ExecStart=$(sbindir)/|' $(DESTDIR)$(unitdir)/sbx-reap.service
 	$(INSTALL) -D -m 644 units/sbx-reap.timer $(DESTDIR)$(unitdir)/sbx-reap.timer
 	$(INSTALL) -D -m 644 units/user/sbx-reap.service $(DESTDIR)$(userunitdir)/sbx-reap.service
 	sed -i 's|^ExecStart=/usr/sbin/|ExecStart=$(sbindir)/|' $(DESTDIR)$(userunitdir)/sbx-reap.service
 	$(INSTALL) -D -m 644 units/user/sbx-reap.timer $(DESTDIR)$(userunitdir)/sbx-reap.timer
+	$(INSTALL) -D -m 644 units/sbx-reap-probe.service $(DESTDIR)$(unitdir)/sbx-reap-probe.service
+	$(INSTALL) -D -m 644 units/sbx-reap-probe.timer $(DESTDIR)$(unitdir)/sbx-reap-probe.timer
+	sed -i 's|^ExecStart=/usr/sbin/|ExecStart=$(sbindir)/|' \
+		$(DESTDIR)$(unitdir)/sbx-reap.service $(DESTDIR)$(unitdir)/sbx-reap-probe.service
 	$(INSTALL) -D -m 644 units/sbx-reap.tmpfiles.conf $(DESTDIR)$(tmpfilesdir)/sbx-reap.conf
 	$(INSTALL) -D -m 644 units/sbx-reap.sysusers.conf $(DESTDIR)$(sysusersdir)/sbx-reap.conf
 	[ -e $(SETTINGS) ] || $(INSTALL) -D -m 644 units/reap.ini $(SETTINGS)
@@ -187,7 +191,7 @@ install:
 # Leaves the state (/var/lib/sbx), the workspaces, and settings that somebody changed.
 uninstall:
 	[ -n "$(DESTDIR)" ] || [ ! -d /run/systemd/system ] || [ ! -e $(unitdir)/sbx-reap.timer ] || \
-		systemctl disable --now sbx-reap.timer
+		systemctl disable --now sbx-reap.timer sbx-reap-probe.timer
 	rm -f $(addprefix $(DESTDIR),$(INSTALLED))
 	! cmp -s units/reap.ini $(SETTINGS) || rm -f $(SETTINGS)
 	rmdir --ignore-fail-on-non-empty $(DESTDIR)$(sysconfdir)/sbx 2>/dev/null || true

@@ -1,7 +1,7 @@
 /*
  * What a call of `register` says about a run, as a record: from the command line, completed with
  * what the run's row and marker say already and with what the backends see. Private to
- * cmd_register.c.
+ * cmd_register.c and probe_canary*.c.
  */
 #pragma once
 

@@ -158,6 +158,22 @@ static const struct verb verbs[] = {
 		.act = cmd_resume,
 	},
 	{
+		.name = "probe",
+		.synopsis = "probe",
+		.summary = "try in earnest what a pass removes, keeps, and is kept from",
+		.details =
+			"Has sbx-reap.service do a pass over canaries: one that is due, one that "
+			"is pinned,\n"
+			"and a file outside of the root that the due one leads to; and from inside "
+			"that\n"
+			"unit tries to write where it may not and to take a credential to an "
+			"endpoint.\n"
+			"Whatever is not as it must be, or cannot be tried, holds every pass until "
+			"'resume'\n"
+			"(exit 1). sbx-reap-probe.timer starts it once a day.",
+		.act = cmd_probe,
+	},
+	{
 		.name = "check",
 		.synopsis = "check [--new-database]",
 		.summary = "is the set-up sane: settings, roots, database, engines, cgroups, unit",

@@ -43,6 +43,7 @@ enum exit_code cmd_forget(const struct options *options);
 enum exit_code cmd_log(const struct options *options);
 enum exit_code cmd_salvages(const struct options *options);
 enum exit_code cmd_restore(const struct options *options);
+enum exit_code cmd_probe(const struct options *options);
 enum exit_code cmd_check(const struct options *options);
 enum exit_code cmd_hold(const struct options *options);
 enum exit_code cmd_resume(const struct options *options);

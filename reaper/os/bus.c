@@ -206,6 +206,28 @@ int bus_unit_get(struct bus *bus, const char *unit, struct bus_unit *ret_unit, s
 	return 0;
 }
 
+int bus_unit_load(struct bus *bus, const char *unit, struct error *error)
+{
+	sd_bus_error reply CLEANUP(sd_bus_error_free) = SD_BUS_ERROR_NULL;
+	sd_bus_message *found CLEANUP(message_done) = NULL;
+	char state[32] = "";
+	const char *path;
+	int r = sd_bus_call_method(bus->bus, systemd, manager_path, manager_interface, "LoadUnit",
+		&reply, &found, "s", unit);
+
+	if (r >= 0)
+		r = sd_bus_message_read(found, "o", &path);
+	if (r >= 0)
+		r = unit_read(bus, path, unit_interface, "LoadState", state, sizeof(state), &reply);
+	if (r < 0)
+		return bus_fail(error, r, &reply, "load unit", unit);
+	if (text_equal(state, "loaded"))
+		return 0;
+	return text_equal(state, "not-found")
+		       ? -ENOENT
+		       : error_say(error, EINVAL, "unit %s is %s", unit, state);
+}
+
 static bool unit_rests(const struct bus_unit *unit)
 {
 	return text_equal(unit->active_state, "inactive") ||

@@ -43,6 +43,9 @@ int bus_unit_get(struct bus *bus, const char *unit, struct bus_unit *ret_unit, s
 int bus_unit_stop(struct bus *bus, const char *unit, const char *invocation_id, int64_t deadline_ms,
 	struct error *error);
 
+/* The same of one that systemd need not have loaded yet: loads it. 0, -ENOENT: it has no file, -errno. */
+int bus_unit_load(struct bus *bus, const char *unit, struct error *error);
+
 /*
  * Has systemd start it, and waits until that is over: of a oneshot service, until it has run, well or
  * not (what came of it is the unit's own to tell). Where it is being started already, that start is

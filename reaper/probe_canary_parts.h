@@ -1,0 +1,15 @@
+/*
+ * Private to probe_canary*.c.
+ */
+#pragma once
+
+#include "base/error.h"
+#include "model.h"
+#include "probe_canary.h"
+
+/* The row of a run, or NULL; in the inventory, which the caller frees. */
+const struct record *canary_row(
+	const struct probe_canaries *canaries, const char *run, struct inventory *inventory);
+
+/* A picture of all that stands for a canary: tree, marker, pin and git's record. 0 or -errno. */
+int canary_picture(const struct probe_canary *canary, struct text *picture, struct error *error);

@@ -1,0 +1,176 @@
+#!/usr/bin/env bash
+# sbx-reap probe on a booted systemd: well under a confined unit; and where the unit is loosened, reaps
+# nothing, or cannot be tried, every pass is held until somebody resumes.
+set -euo pipefail
+cd "$(dirname "$0")/../.."
+# shellcheck source=tests/support/tap.sh
+. tests/support/tap.sh
+
+outside() {
+	local stage
+	[ "$(id -u)" = 0 ] || tap_skip_all "only root can boot a systemd"
+	stage=$(mktemp -d)
+	# shellcheck disable=SC2064 # this stage
+	trap "rm -rf '$stage'" EXIT
+	make -s -j"$(nproc)" DESTDIR="$stage" install >&2
+	tests/lab/boot-lab.sh --timeout 400 --bind-ro "$PWD" --bind "$stage:/stage" -- \
+		bash "$PWD/tests/system/test-probe.sh" --inside
+}
+
+# ------------------------------------------------------------------------------------ in the lab
+
+root=/srv/sbx/workspaces around=/srv/sbx/.sbx-probe
+drop_in=/run/systemd/system/sbx-reap.service.d/zz-test.conf
+
+# The walls that a probe looks for, whatever the unit has of them; a test takes one down.
+confine() { # more lines of [Service]
+	mkdir -p "${drop_in%/*}"
+	printf '[Service]\n%s\n' ProtectSystem=strict \
+		'ReadWritePaths=-/var/lib/sbx -/srv/sbx' RestrictAddressFamilies=AF_UNIX "$@" >"$drop_in"
+	systemctl daemon-reload
+	systemctl reset-failed sbx-reap.service 2>/dev/null || true
+}
+
+# On tmpfs: on the lab's overlay a file and its directory are on different devices.
+make_world() {
+	mount -t tmpfs -o mode=755 tmpfs /srv
+	cp -r /stage/. /
+	systemd-sysusers
+	systemd-tmpfiles --create
+	confine
+}
+
+# Sets `code` and `said`; not called by check, which would keep them to itself.
+probe() {
+	systemctl reset-failed sbx-reap.service sbx-reap-probe.service 2>/dev/null || true
+	systemctl start sbx-reap-probe.service 2>/dev/null || true
+	code=$(systemctl show --property ExecMainStatus --value sbx-reap-probe.service)
+	journalctl --sync
+	said=$(journalctl --no-pager --output cat \
+		_SYSTEMD_INVOCATION_ID="$(systemctl show --property InvocationID --value sbx-reap-probe.service)")
+}
+
+ended() { # exit code
+	same "$1" "$code" && return 0
+	echo "$said"
+	journalctl --unit sbx-reap.service --no-pager --lines 20
+	return 1
+}
+
+all_ok() {
+	local check
+	for check in due pinned outside earlier write connect; do
+		says "^ok +$check " "$said" || return 1
+	done
+	! grep -qE '^(FAILED|cannot run)' <<<"$said"
+}
+
+canaries() { find "$root" -maxdepth 1 -name "sbx-probe-$1-*" | wc -l; }
+mounts() { awk -v at="$root/" -v or="$around/" 'index($5, at) == 1 || index($5, or) == 1' /proc/1/mountinfo | wc -l; }
+nothing_is_left() { [ ! -e "$around" ] && [ "$(mounts)" = 0 ] && [ "$(canaries due)" = 0 ]; }
+held() { # pattern: by the probe, with this reason; and a pass acts on nothing
+	says "held.*sbx-reap probe.*$1" "$(sbx-reap list 2>&1; true)"
+}
+due_run() {
+	mkdir -p "$root/due"
+	sbx-reap register due --created -3h --ttl 1h --no-container >/dev/null
+	sbx-reap finish due --ok --at -2h >/dev/null
+}
+stays() { ! sbx-reap --yes >/dev/null 2>&1 && [ -e "$root/due" ]; }
+goes() { sbx-reap --yes >/dev/null 2>&1 && [ ! -e "$root/due" ]; }
+
+all_is_well() {
+	probe
+	check "under a confined unit the probe is well" ended 0
+	check "with every check it has" all_ok
+	check "nothing is left but the pinned canary" nothing_is_left
+	check "which is in no pin any more" same 0 "$(sbx-reap pins | grep -c sbx-probe)"
+	check "each finding is in the history" same 6 "$(sbx-reap log | grep -cE ' probe .*: ok: ')"
+	check "and nothing is held" bash -c '! sbx-reap list 2>&1 | grep -q held'
+	check "the next pass takes the rest" systemctl start sbx-reap.service
+	check "so that nothing is left" same 0 "$(canaries '*')"
+}
+
+walls_are_down() {
+	confine ReadWritePaths=/run/sbx-probe
+	probe
+	check "a unit that may write elsewhere fails the probe" ended 1
+	check "as what it did" says '^FAILED +write +.*not kept from writing' "$said"
+	check "and the network is still blocked" says '^ok +connect ' "$said"
+	check "every pass is held from then on" held 'write: FAILED'
+	due_run
+	check "so that nothing is reaped" stays
+	confine
+	probe
+	check "a probe of a held reaper cannot run" ended 1
+	check "and says why" says '^cannot run +set-up +passes are held by sbx-reap probe' "$said"
+	sbx-reap resume >/dev/null
+	check "passes act again once somebody resumes" goes
+	probe
+	check "and the probe is well again" ended 0
+
+	confine PrivateNetwork=no IPAddressDeny= RestrictAddressFamilies= \
+		'RestrictAddressFamilies=AF_UNIX AF_INET'
+	probe
+	check "a unit that may connect fails the probe" ended 1
+	check "as the endpoint has heard it" says '^FAILED +connect .*a credential came through' "$said"
+	sbx-reap resume >/dev/null
+
+	confine PrivateNetwork=yes RestrictAddressFamilies= 'RestrictAddressFamilies=AF_UNIX AF_INET'
+	probe
+	check "so does one that only finds nobody there" ended 1
+	check "since that is the wrong reason" says '^FAILED +connect .*wrong reason.*connect: E(CONNREFUSED|TIMEDOUT)' "$said"
+	sbx-reap resume >/dev/null
+}
+
+no_pass() {
+	confine ExecStart= ExecStart=/bin/true
+	probe
+	check "a unit that reaps nothing fails the probe" ended 1
+	check "as what is left" says '^FAILED +due .*the tree, the marker.*its record' "$said"
+	check "and since it did not answer" says '^cannot run +pass .*no pass .*answered' "$said"
+	check "passes are held" held 'due: FAILED'
+	confine
+	sbx-reap resume >/dev/null
+	probe
+	check "the next probe is well, and what that one left is gone" ended 0
+	check "what the four probes that failed made outside is left for a person" same "4 4" "$(find "$around" -mindepth 1 -maxdepth 1 | wc -l) $(mounts)"
+
+	systemctl mask --quiet --runtime sbx-reap.service
+	probe
+	check "a unit that is masked fails the probe" ended 1
+	check "before anything is made" says '^cannot run +set-up .*masked' "$said"
+	systemctl unmask --quiet --runtime sbx-reap.service
+	sbx-reap resume >/dev/null
+}
+
+# Stopped while it waits for the pass, which is stuck.
+killed_midway() {
+	confine ExecStart= 'ExecStart=/bin/sleep 1000'
+	systemctl start --no-block sbx-reap-probe.service
+	until [ "$(systemctl show --property ActiveState --value sbx-reap.service)" = activating ]; do
+		[ "$(systemctl show --property ActiveState --value sbx-reap-probe.service)" != failed ] || break
+		sleep 0.1
+	done
+	systemctl kill --signal KILL sbx-reap-probe.service
+	systemctl stop sbx-reap.service
+	confine
+	check "a probe that was just killed holds nothing yet" systemctl start sbx-reap.service
+	sqlite3 /var/lib/sbx/state.db 'UPDATE probe SET asked_s = asked_s - 3600'
+	due_run
+	check "but one that was not judged in an hour does" stays
+	check "in so many words" held 'never judged'
+	sbx-reap resume >/dev/null
+	check "once" goes
+}
+
+inside() {
+	make_world
+	all_is_well
+	walls_are_down
+	no_pass
+	killed_midway
+	tap_done
+}
+
+if [ "${1:-}" = --inside ]; then inside; else outside; fi
