@@ -145,7 +145,7 @@ static bool place_lies_on(const void *context, uint64_t dev)
  */
 static bool search_may_climb_detached(const struct search *search, int at)
 {
-	uint64_t dev;
+	uint64_t dev = 0;
 
 	return device_read(at, &dev) == 0 &&
 	       (place_lies_on(search, dev) || !mount_device_served(dev));
