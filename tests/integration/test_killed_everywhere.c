@@ -492,7 +492,7 @@ static enum sweep_answer try_point(struct sweep_world *world, const struct serie
 	if (victim.calls + MORE_OR_LESS < undisturbed->points)
 		sweep_complain("%s: it comes to %zu points of %zu only", series->name, victim.calls,
 			undisturbed->points);
-	return beyond ? SWEEP_PASSED : SWEEP_SAME;
+	return beyond ? SWEEP_PASSED : SWEEP_MISSED;
 }
 
 static enum sweep_answer point(struct sweep_world *world, size_t number_of_series, size_t number)
