@@ -113,10 +113,10 @@ $(BUILD)/tests/integration/test_model $(BUILD)/tests/integration/test_killed_eve
 
 tests: all $(TESTS)
 
-# Of the sweeps the one that fits into every run of the tests: without sanitizers.
+# The sweeps fit into every run of the tests without sanitizers.
 sweeps: all
 ifneq ($(BUILD),build/release)
-	$(MAKE) MODE=release BUILD=build/release build/release/tests/integration/test_killed_everywhere
+	$(MAKE) MODE=release BUILD=build/release $(SWEEPS:%=build/release/tests/integration/%)
 endif
 
 # libFuzzer comes with clang; the library is built once more, so that it sees where an input leads.
