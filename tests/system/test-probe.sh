@@ -43,11 +43,11 @@ make_world() {
 # Sets `code` and `said`; not called by check, which would keep them to itself.
 probe() {
 	systemctl reset-failed sbx-reap.service sbx-reap-probe.service 2>/dev/null || true
-	systemctl start sbx-reap-probe.service 2>/dev/null || true
-	code=$(systemctl show --property ExecMainStatus --value sbx-reap-probe.service)
+	code=0
+	systemctl start sbx-reap-probe.service 2>/dev/null ||
+		code=$(systemctl show --property ExecMainStatus --value sbx-reap-probe.service)
 	journalctl --sync
-	said=$(journalctl --no-pager --output cat \
-		_SYSTEMD_INVOCATION_ID="$(systemctl show --property InvocationID --value sbx-reap-probe.service)")
+	said=$(journalctl --cursor-file=/run/probe.cursor --unit sbx-reap-probe.service --no-pager --output cat)
 }
 
 ended() { # exit code
