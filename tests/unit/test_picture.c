@@ -110,12 +110,14 @@ static void a_line_more_or_less_is_named(void **state)
 	char *less CLEANUP(mem_done) = picture_difference("/a\tx\n/b\ty", "/a\tx");
 	char *first CLEANUP(mem_done) = picture_difference("/a\tx", "/a\tz");
 	char *none CLEANUP(mem_done) = picture_difference("/a\tx", "");
+	char *longer CLEANUP(mem_done) = picture_difference("/a\tx\n/b\ty", "/a\txy\n/b\ty");
 
 	(void)state;
 	assert_string_equal(more, "/b");
 	assert_string_equal(less, "/b");
 	assert_string_equal(first, "/a");
 	assert_string_equal(none, "/a");
+	assert_string_equal(longer, "/a");
 	assert_null(picture_difference("", ""));
 }
 
