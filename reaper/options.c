@@ -62,8 +62,8 @@ static const struct option_spec specs[] = {
 	[OPTION_RESOURCE] = ONCE("resource", "KIND=LOCATOR", resource, resource_locator,
 		"drop only this from the record"),
 	[OPTION_SINCE] = ONCE("since", "TIME", past, since_s, "only what happened since then"),
-	[OPTION_FROM] = ONCE("from", "WHICH", text, from,
-		"this one: a ref, path, commit or generation of 'salvages'"),
+	[OPTION_FROM] = ONCE(
+		"from", "WHICH", text, from, "this ref, path, commit or generation of 'salvages'"),
 	[OPTION_NEW_DATABASE] =
 		FLAG("new-database", new_database, "make a new database in place of a lost one"),
 };

@@ -128,11 +128,10 @@ static const struct verb verbs[] = {
 		.synopsis = "restore RUN [DIR] [--from WHICH]",
 		.summary = "bring back what was salvaged from a run, as a git worktree",
 		.details =
-			"DIR (default: ./RUN) must not exist, or be an empty directory. Without "
-			"--from it\n"
-			"is the newest salvage of the run. What is restored is nobody's run until "
-			"it is\n"
-			"registered, and what was salvaged stays where it is.\n"
+			"DIR (default: ./RUN) must not exist, or be an empty directory. Without\n"
+			"--from it is the newest salvage of the run. What is restored is nobody's "
+			"run\n"
+			"until it is registered, and what was salvaged stays where it is.\n"
 			"Exits 1 when there is nothing, or it cannot be brought back.",
 		.operand = OPERAND_RUN_MAYBE_DIR,
 		.options = BIT(FROM),
@@ -143,10 +142,9 @@ static const struct verb verbs[] = {
 		.synopsis = "hold [--for DUR] [--reason TEXT] [--by WHO]",
 		.summary = "no pass acts on any run, until 'resume' or for a time",
 		.details =
-			"Passes go on looking and noting; what is due is `held`, and they exit 1. "
-			"One that\n"
-			"is at work ends with the run that it is at. A second hold replaces the "
-			"first.",
+			"Passes go on looking and noting; what is due is `held`, and they exit 1.\n"
+			"One that is at work ends with the run that it is at. A second hold "
+			"replaces\nthe first.",
 		.options = BIT(REASON) | BIT(BY) | BIT(FOR),
 		.act = cmd_hold,
 	},
@@ -163,20 +161,20 @@ static const struct verb verbs[] = {
 		.summary = "try in earnest what a pass removes, keeps, and is kept from",
 		.details =
 			"Has sbx-reap.service do a pass over canaries: one that is due, one that "
-			"is pinned,\n"
-			"and a file outside of the root that the due one leads to; and from inside "
-			"that\n"
-			"unit tries to write where it may not and to take a credential to an "
-			"endpoint.\n"
-			"Whatever is not as it must be, or cannot be tried, holds every pass until "
-			"'resume'\n"
-			"(exit 1). sbx-reap-probe.timer starts it once a day.",
+			"is\n"
+			"pinned, and a file outside of the root that the due one leads to; and "
+			"from\n"
+			"inside that unit tries to write where it may not and to take a credential "
+			"to\n"
+			"an endpoint. Whatever is not as it must be, or cannot be tried, holds "
+			"every\n"
+			"pass until 'resume' (exit 1). sbx-reap-probe.timer starts it once a day.",
 		.act = cmd_probe,
 	},
 	{
 		.name = "check",
 		.synopsis = "check [--new-database]",
-		.summary = "is the set-up sane: settings, roots, database, engines, cgroups, unit",
+		.summary = "is the set-up sane: settings, roots, database, engines, unit",
 		.details = "A lost database is made anew on purpose only: --new-database does it, "
 			   "and\n"
 			   "reads the markers and pins beside the workspaces in again; killed in\n"

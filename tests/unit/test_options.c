@@ -342,7 +342,8 @@ static void help_lines(const struct verb *verb, size_t *ret_lines, size_t *ret_w
 static void help_fits_a_screen(void **state)
 {
 	static const char *const names[] = { "list", "why", "pin", "unpin", "pins", "register",
-		"renew", "finish", "forget", "log", "check" };
+		"renew", "finish", "forget", "log", "salvages", "restore", "hold", "resume",
+		"probe", "check" };
 	size_t lines, widest;
 
 	(void)state;
