@@ -278,6 +278,73 @@ static void an_engine_that_misbehaves_delays_only_what_it_may_know_of(void **sta
 	}
 }
 
+/* As if so many tries had failed, the last one so long ago. */
+static void ward_age(struct world *world, struct ward *ward, int count, int ago_s)
+{
+	const char *database =
+		workdir_path(world->workdir, name("%s/reap.db", ward->sickness->title));
+	char *command CLEANUP(mem_done) = mem_printf(
+		"sqlite3 '%s' 'UPDATE failure SET count = %d, last_s = unixepoch() - %d'", database,
+		count, ago_s);
+
+	assert_int_equal(system(command), 0); /* NOLINT(cert-env33-c): the command is our own */
+}
+
+static void expect_failures(const char *said, const char *run, int count, const char *says)
+{
+	const char *at = strstr(said, name("\"run\": \"%s\"", run));
+	const char *counted = name("\"count\": %d,", count);
+
+	at = at ? strstr(at, "\"failures\": {") : NULL;
+	if (!at || !strstr(at, counted) || !strstr(at, says))
+		fail_msg("not %s of %s, '%s', in:\n%s", counted, run, says, said);
+}
+
+/* One pass, beside a run that nothing is wrong with. What `sick` came to, `count` times by then. */
+static void ward_pass(
+	struct world *world, struct ward *ward, const char *other, const char *expected, int count)
+{
+	const char *title = ward->sickness->title;
+	char *said = NULL;
+	int code;
+
+	run_make(world, &ward->program, title, other, "--no-container");
+	code = program_run(&ward->program, "--json --time-budget 60s");
+	said = program_said(&ward->program);
+	if (code != EXIT_ATTENTION)
+		fail_msg("%s: exit %d: %s", other, code, said);
+	expect_field(said, "sick", text_equal(expected, "backoff") ? "reason" : "result", expected);
+	expect_failures(said, "sick", count, ward->sickness->says);
+	expect_field(said, other, "result", "\"reaped\"");
+	assert_false(there(world, title, other));
+	free(said);
+}
+
+static void an_engine_that_answers_409_for_ever_is_asked_ever_less_and_named_each_time(void **state)
+{
+	enum { HOUR_S = 3600, CAP_S = 6 * HOUR_S, MARGIN_S = 600 };
+	static const struct sickness busy = { "busy", FAKE_ENGINE_BUSY, "DELETE /containers/",
+		false, "already in progress" };
+	struct world *world = *state;
+	struct ward ward = { 0 };
+
+	ward_open(world, &ward, &busy, "1s");
+	ward_pass(world, &ward, "other1", "failed", 1);
+	ward_pass(world, &ward, "other2", "failed", 2); /* the first failure delays nothing */
+	ward_pass(world, &ward, "other3", "backoff", 2);
+	ward_age(world, &ward, 40, CAP_S - MARGIN_S);
+	ward_pass(world, &ward, "other4", "backoff", 40);
+	ward_age(world, &ward, 40, CAP_S + MARGIN_S);
+	ward_pass(world, &ward, "other5", "failed", 41);
+	ward_pass(world, &ward, "other6", "backoff", 41);
+	fake_engine_behave(&ward.sick, FAKE_ENGINE_WELL, "");
+	ward_age(world, &ward, 41, CAP_S + MARGIN_S);
+	ward.pass = program_start(&ward.program, "--json");
+	ward_recover(world, &ward);
+	fake_engine_stop(&ward.sick);
+	fake_engine_stop(&ward.well);
+}
+
 static void an_engine_that_restarts_in_the_middle_of_a_removal_is_asked_again(void **state)
 {
 	static const struct sickness restart = { "restart", FAKE_ENGINE_RESTART, "DELETE ", false,
@@ -543,6 +610,8 @@ int main(void)
 #define IN_WORLD(test) cmocka_unit_test_setup_teardown(test, world_make, world_drop)
 	const struct CMUnitTest tests[] = {
 		IN_WORLD(an_engine_that_misbehaves_delays_only_what_it_may_know_of),
+		IN_WORLD(
+			an_engine_that_answers_409_for_ever_is_asked_ever_less_and_named_each_time),
 		IN_WORLD(an_engine_that_restarts_in_the_middle_of_a_removal_is_asked_again),
 		IN_WORLD(a_pass_that_is_told_to_stop_while_it_looks_reports_and_does_nothing),
 		IN_WORLD(groups_that_are_frozen_threaded_or_deep_end_in_one_pass),
