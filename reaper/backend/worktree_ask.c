@@ -14,8 +14,8 @@ enum { WORDS_MAX = 1024 };
 
 /* What is handed back, flat. "" for NULL. */
 struct judged {
-	struct worktree_judgement judgement; /* its note is in `note` */
-	char note[WORDS_MAX];
+	struct worktree_judgement judgement; /* its strings are in the fields below */
+	char note[WORDS_MAX], unseen[WORDS_MAX];
 };
 
 struct viewed {
@@ -47,6 +47,7 @@ static int judge_work(void *context, void *result, struct error *error)
 	place.mounts = &mounts;
 	worktree_work_judge(&place, &arena, &judged->judgement);
 	words_put(judged->note, judged->judgement.note);
+	words_put(judged->unseen, judged->judgement.unseen);
 	return 0;
 }
 
@@ -75,6 +76,7 @@ void worktree_ask_work(const struct worktree_place *place, struct arena *arena,
 	if (r < 0)
 		*ret_judgement = (struct worktree_judgement){ .work = WORK_UNKNOWN };
 	ret_judgement->note = r < 0 ? arena_dup(arena, error.text) : words_take(arena, judged.note);
+	ret_judgement->unseen = r < 0 ? ret_judgement->note : words_take(arena, judged.unseen);
 }
 
 static int look_at_branch(void *context, void *result, struct error *error)

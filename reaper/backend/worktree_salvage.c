@@ -176,9 +176,11 @@ int worktree_salvage(const struct sight *sight, const struct worktree_judgement 
 
 	if (judgement->work == WORK_CLEAN || judgement->work == WORK_NONE)
 		return 0;
-	if (judgement->work == WORK_UNKNOWN) /* what more there is to keep was not looked at */
+	/* What more there is to keep was not looked at, also where some work was seen. */
+	if (judgement->work == WORK_UNKNOWN || judgement->unseen)
 		return salvage_fail(resource, EIO,
-			judgement->note ? judgement->note : "unsaved work cannot be told", error);
+			judgement->unseen ? judgement->unseen : "unsaved work cannot be told",
+			error);
 	if (judgement->beyond & BEYOND_LENT)
 		return salvage_fail(resource, EBUSY, judgement->note, error);
 	r = salvage_any(&ask, arena, &salvage, &unsaid);

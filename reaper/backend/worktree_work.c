@@ -358,5 +358,6 @@ void worktree_work_judge(const struct worktree_place *place, struct arena *arena
 	work = findings_work(&judge.findings, arena, &ret_judgement->note);
 	ret_judgement->note = judge_note(&judge, work, ret_judgement->note);
 	ret_judgement->beyond = judge.findings.beyond;
+	ret_judgement->unseen = arena_dup(arena, judge.findings.unknown);
 	ret_judgement->work = work == WORK_CLEAN && place->tree < 0 ? WORK_NONE : work;
 }

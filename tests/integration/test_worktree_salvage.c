@@ -950,6 +950,23 @@ static void a_tree_whose_work_cannot_be_told_stays(void **state)
 	git_fixture_sh(fixture, "test -z \"$(ls -A state/salvage 2>/dev/null)\"");
 }
 
+/* A commit of what is seen would say "saved" of all, and the mount would be taken down next. */
+static void work_beside_what_cannot_be_seen_is_not_salvaged_alone(void **state)
+{
+	struct git_fixture *fixture = *state;
+	char *point CLEANUP(mem_done) = mem_printf("%s/m", fixture->tree);
+	struct error error;
+
+	git_fixture_sh(fixture, "echo x >ws/r1/new; mkdir -p ws/r1/m out; "
+				"mount -t tmpfs none ws/r1/m; echo y >ws/r1/m/f; mount --bind out "
+				"ws/r1/m");
+	assert_int_equal(salvage_fails(fixture, &error), -EIO);
+	assert_non_null(strstr(error.text, "m: tmpfs is mounted there: what it holds"));
+	git_fixture_sh(fixture, "test -z \"$(git -C repo for-each-ref refs/sbx)\"");
+	assert_int_equal(umount2(point, MNT_DETACH), 0);
+	assert_int_equal(umount2(point, MNT_DETACH), 0);
+}
+
 static void archives_go_only_where_nobody_else_writes(void **state)
 {
 	static const char *const plants[] = {
@@ -1053,6 +1070,7 @@ int main(void)
 		case_of(an_archive_stands_in_for_a_commit_that_cannot_be_written),
 		case_of(an_archive_never_stands_for_what_it_does_not_hold),
 		case_of(a_tree_whose_work_cannot_be_told_stays),
+		case_of(work_beside_what_cannot_be_seen_is_not_salvaged_alone),
 		case_of(archives_go_only_where_nobody_else_writes),
 	};
 
