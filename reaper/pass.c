@@ -230,6 +230,8 @@ static int end_salvage(void *context, const struct salvage *salvage)
 	r = salvage_silence_ask(&end->silence, salvage, &error);
 	if (r == 0)
 		r = worktree_salvage_end(salvage, &error);
+	if (r < 0 && r != -ESTALE && signals_stop_wanted())
+		return 0; /* a question that was broken off says nothing */
 	if (r < 0 && r != -ESTALE) {
 		end->failed(end->context, salvage, &error);
 		return 0;
