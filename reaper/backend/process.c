@@ -132,6 +132,18 @@ static void search_done(struct search *search)
 	free(search->places);
 }
 
+/*
+ * Whether the word that was given for closed places counts for a tree: when it is closed itself, or its
+ * root. (What lies between the two need not answer, and is not asked.) Root sees all processes; where it
+ * does not, something is wrong, and nobody's word mends that.
+ */
+static bool is_closed(const struct search *search, const char *root, const struct stat *tree)
+{
+	if (search->settings->unseen != UNSEEN_ELSEWHERE || geteuid() == 0)
+		return false;
+	return dir_is_closed(tree) || (root && dir_closed(root) > 0);
+}
+
 /* 0, or -errno: a place that cannot be looked at may have anybody in it. */
 static int search_add(struct search *search, struct run *run, const struct resource *resource,
 	struct error *error)
@@ -156,8 +168,7 @@ static int search_add(struct search *search, struct run *run, const struct resou
 	}
 	place.dev = stat.st_dev;
 	place.ino = stat.st_ino;
-	place.closed =
-		search->settings->unseen == UNSEEN_ELSEWHERE && dir_closed(resource->locator) > 0;
+	place.closed = is_closed(search, root, &stat);
 	if (search->count == search->room) {
 		search->room = search->room * 2 + 16;
 		search->places = mem_grow(search->places, search->room, sizeof(*search->places));

@@ -205,6 +205,12 @@ static int dir_component_trusted(int dir, const char *path, bool is_parent, cons
 	return 0;
 }
 
+bool dir_is_closed(const struct stat *st)
+{
+	return S_ISDIR(st->st_mode) && st->st_uid == geteuid() &&
+	       !(st->st_mode & (S_IRWXG | S_IRWXO));
+}
+
 int dir_closed(const char *path)
 {
 	char *at CLEANUP(mem_done) = mem_dup(path);
@@ -215,8 +221,7 @@ int dir_closed(const char *path)
 
 		if (stat(at, &st) != 0)
 			return -errno;
-		if (st.st_uid == geteuid() && S_ISDIR(st.st_mode) &&
-			!(st.st_mode & (S_IRWXG | S_IRWXO)))
+		if (dir_is_closed(&st))
 			return 1;
 		if (text_equal(at, "/"))
 			return 0;

@@ -85,10 +85,12 @@ struct dir_known {
 const char *dir_differs(const struct dir_known *told, const struct dir_known *seen);
 
 /*
- * Whether an absolute path leads through (or to) a directory of ours that nobody else but root may
- * enter: group and others have no right in it, nor has an access control list then, whose mask is the
- * group's (acl(5)). 1, 0, -errno.
+ * Whether a directory is ours and nobody else but root may enter it: group and others have no right in
+ * it, nor has an access control list then, whose mask is the group's (acl(5)).
  */
+bool dir_is_closed(const struct stat *st);
+
+/* Whether an absolute path leads through (or to) such a directory. 1, 0, -errno. */
 int dir_closed(const char *path);
 
 /*

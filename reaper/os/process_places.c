@@ -413,7 +413,7 @@ static void search_entry(struct search *search, pid_t pid)
 
 	if (r >= 0 || r == -ESRCH)
 		return;
-	if (entry >= 0 && is_elsewhere(search, entry))
+	if (entry >= 0 && (r == -EACCES || r == -EPERM) && is_elsewhere(search, entry))
 		return;
 	if (pid == 1) /* some hosts shield it, even from root; no run can have started it */
 		return;
