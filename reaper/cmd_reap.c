@@ -26,6 +26,7 @@ struct reaping {
 	struct inventory inventory;
 	struct plan plan;
 	size_t salvages_left; /* that were to end and could not */
+	struct hold unjudged; /* by a probe that died; since_s 0: none */
 	char pass[PASS_ID];
 	int64_t start_ms;
 	int lock;
@@ -77,8 +78,8 @@ static int take_lock(struct reaping *reaping, struct error *error)
 	return reaping->lock < 0 ? error_say(error, why.code, "%s", why.text) : 0;
 }
 
-/* Before anything is planned, since it may hold this pass, too. */
-static void attend_to_probe(const struct reaping *reaping)
+/* Before anything is planned, since it may hold this pass, too: also where that cannot be written. */
+static void attend_to_probe(struct reaping *reaping)
 {
 	struct error error = { 0 };
 	int r = probe_attend(reaping->session.store, reaping->pass, clock_wall_s(), &error);
@@ -87,7 +88,14 @@ static void attend_to_probe(const struct reaping *reaping)
 		notice("a probe waits for an answer, and gets none: %s", error.text);
 	else if (r > 0)
 		alert("the last probe never came to an end, so every pass is held until 'sbx-reap "
-		      "resume'");
+		      "resume'%s%s",
+			error.code ? "; that cannot be noted: " : "", error.text);
+	if (r > 0)
+		reaping->unjudged = (struct hold){
+			.by = "sbx-reap probe",
+			.reason = "a probe that was never judged",
+			.since_s = clock_wall_s(),
+		};
 }
 
 static bool will_ask(const struct options *options)
@@ -114,6 +122,8 @@ static int make_plan(struct reaping *reaping, struct error *error)
 
 	if (r < 0)
 		return r;
+	if (reaping->unjudged.since_s && !reaping->inventory.hold)
+		reaping->inventory.hold = &reaping->unjudged;
 	if (!signals_stop_wanted())
 		plan_make(&reaping->plan, &reaping->inventory, &wish);
 	if (signals_stop_wanted()) {

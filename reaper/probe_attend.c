@@ -2,6 +2,7 @@
 
 #include "base/timespan.h"
 #include "os/bus.h"
+#include "os/signals.h"
 #include "os/trespass.h"
 #include "state/hold.h"
 
@@ -26,8 +27,11 @@ static int answer(struct store *store, const struct probe *asked, const char *pa
 		.file = attempt_of(&file),
 		.network = attempt_of(&network),
 	};
-	int r = probe_answer(store, &probe, error);
+	int r;
 
+	if (signals_stop_wanted())
+		return 0; /* what was broken off was not blocked: the next pass answers */
+	r = probe_answer(store, &probe, error);
 	return r < 0 ? r : 0;
 }
 
@@ -42,10 +46,11 @@ static int hold_for(
 	const struct hold hold = { .by = "sbx-reap probe", .reason = reason, .since_s = now_s };
 	int r = hold_add(store, &hold, error);
 
-	if (r <= 0)
-		return r;
-	r = probe_judge(store, probe->token, now_s, error);
-	return r < 0 ? r : 1;
+	if (r == 0)
+		return 0;
+	if (r > 0)
+		(void)probe_judge(store, probe->token, now_s, error);
+	return 1;
 }
 
 static bool in_the_unit(void)

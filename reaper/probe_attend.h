@@ -18,6 +18,7 @@ enum {
 /*
  * Answers what is asked and young: tries what must be blocked, and writes down what came of it. What
  * nobody judged in an hour is a probe that died, and holds all passes. Needs the pass lock. 1 when
- * passes are held from now on; 0; -errno, which is no reason not to go on.
+ * passes are held from now on, this one too: with an error when that could not be written down, so
+ * that the next pass finds it again; 0; -errno, which is no reason not to go on.
  */
 int probe_attend(struct store *store, const char *pass, int64_t now_s, struct error *error);
