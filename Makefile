@@ -161,7 +161,8 @@ deb: ; scripts/deb $(VERSION)
 # system (no DESTDIR) the group and the directories are made and systemd is told; nothing is enabled
 # or started.
 INSTALL ?= install
-INSTALLED = $(sbindir)/sbx-reap $(bindir)/sbx-run $(mandir)/man8/sbx-reap.8 $(unitdir)/sbx-reap.service \
+INSTALLED = $(sbindir)/sbx-reap $(bindir)/sbx-run $(mandir)/man8/sbx-reap.8 $(mandir)/man1/sbx-run.1 \
+	$(unitdir)/sbx-reap.service \
 	$(unitdir)/sbx-reap.timer $(unitdir)/sbx-reap-probe.service $(unitdir)/sbx-reap-probe.timer \
 	$(userunitdir)/sbx-reap.service $(userunitdir)/sbx-reap.timer \
 	$(tmpfilesdir)/sbx-reap.conf $(sysusersdir)/sbx-reap.conf
@@ -172,6 +173,7 @@ install:
 	$(INSTALL) -D -m 755 build/release/sbx-reap $(DESTDIR)$(sbindir)/sbx-reap
 	$(INSTALL) -D -m 755 scripts/sbx-run $(DESTDIR)$(bindir)/sbx-run
 	$(INSTALL) -D -m 644 reaper/sbx-reap.8 $(DESTDIR)$(mandir)/man8/sbx-reap.8
+	$(INSTALL) -D -m 644 scripts/sbx-run.1 $(DESTDIR)$(mandir)/man1/sbx-run.1
 	$(INSTALL) -D -m 644 units/sbx-reap.service $(DESTDIR)$(unitdir)/sbx-reap.service
 	$(INSTALL) -D -m 644 units/sbx-reap.timer $(DESTDIR)$(unitdir)/sbx-reap.timer
 	$(INSTALL) -D -m 644 units/user/sbx-reap.service $(DESTDIR)$(userunitdir)/sbx-reap.service
