@@ -103,6 +103,25 @@ static bool ended_early(const struct teardown *teardown)
 	return teardown->stopped || teardown->kept_by_hand || teardown->marker_changed;
 }
 
+/* What ended the steps of a run before they were through. */
+static const struct ending {
+	enum reason reason;
+	const char *why;
+} ending_stopped = { REASON_DEFERRED, "this pass was asked to stop" },
+  ending_kept = { REASON_PINNED, "a .keep appeared" },
+  ending_keep_unread = { REASON_PIN_UNKNOWN, "whether there is a .keep could not be seen" },
+  ending_marker = { REASON_CHANGED, "its marker was changed" },
+  ending_marker_unread = { REASON_UNKNOWN, "its marker could not be read" };
+
+static const struct ending *ending_of(const struct teardown *teardown)
+{
+	if (teardown->stopped)
+		return &ending_stopped;
+	if (teardown->kept_by_hand)
+		return teardown->unread ? &ending_keep_unread : &ending_kept;
+	return teardown->unread ? &ending_marker_unread : &ending_marker;
+}
+
 /*
  * A signal, a person or a harness ended the steps. Where none had done anything, the claim is given
  * back; and so is that on a run whose name means another one by now: what was set aside goes with its
@@ -112,19 +131,15 @@ static int end_early(struct teardown *teardown, struct run *run, struct arena *a
 	const char *what, struct error *error)
 {
 	const struct error *step = &teardown->error;
-	const char *why = teardown->stopped        ? "this pass was asked to stop"
-			  : teardown->kept_by_hand ? "a .keep appeared"
-						   : "its marker was changed";
-	enum reason reason = teardown->stopped        ? REASON_DEFERRED
-			     : teardown->kept_by_hand ? REASON_PINNED
-						      : REASON_CHANGED;
+	const struct ending *ending = ending_of(teardown);
+	const char *why;
 
-	why = arena_printf(&teardown->seen.arena, "%s while it was %s%s%s%s", why, what,
+	why = arena_printf(&teardown->seen.arena, "%s while it was %s%s%s%s", ending->why, what,
 		teardown->stopped ? "; the next one goes on" : "",
 		teardown->stopped && step->code ? ": " : "",
 		teardown->stopped && step->code ? step->text : "");
 	if (!teardown->acted)
-		return keep_changed(teardown, run, arena, reason, why, error);
+		return keep_changed(teardown, run, arena, ending->reason, why, error);
 	return end_partial(teardown, run, arena, why, error);
 }
 
@@ -315,6 +330,7 @@ static int apply_claimed(
 	const struct application *application = teardown->application;
 	int r = look_again(teardown, run, error);
 	const char *unplanned = r < 0 ? NULL : leave_unplanned(teardown, run);
+	enum tri changed;
 
 	if (r < 0)
 		return r;
@@ -327,9 +343,14 @@ static int apply_claimed(
 	if (teardown->run->decision.verdict != run->decision.verdict)
 		return keep_changed(teardown, run, arena, reason_of_change(teardown->run),
 			changed_text(teardown), error);
-	if (!marker_says_same(teardown->run->marker, run->marker) || marker_changed(teardown))
-		return keep_changed(
-			teardown, run, arena, REASON_CHANGED, "its marker was changed", error);
+	changed = marker_says_same(teardown->run->marker, run->marker) ? marker_changed(teardown)
+								       : TRI_YES;
+	if (changed != TRI_NO) {
+		const struct ending *ending =
+			changed == TRI_YES ? &ending_marker : &ending_marker_unread;
+
+		return keep_changed(teardown, run, arena, ending->reason, ending->why, error);
+	}
 	r = runs_begin(application->world->store, application->pass, run->id, goal_of(run),
 		clock_wall_s(), error); /* MUST 2 */
 	if (r == -EPERM || r == -ESTALE) {

@@ -10,10 +10,11 @@
 bool marker_says_same(const struct record *now, const struct record *then);
 
 /* MUST 10: whether the marker says something else than it said at the second look, or is gone. */
-bool marker_changed(struct teardown *teardown);
+enum tri marker_changed(struct teardown *teardown);
 
 /* Removes it, when it is still that of this run. 1, 0 there was none, -errno with teardown->error. */
 int marker_drop(struct teardown *teardown);
 
-/* A marker that is the run's only record learns the end too; otherwise the next look forgets it. 0. */
+/* A marker that is the run's only record learns the end too; otherwise the next look forgets it. 0, or
+ * -errno with teardown->error. */
 int marker_stopped(struct teardown *teardown, int64_t now_s);

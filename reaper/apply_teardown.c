@@ -288,9 +288,12 @@ static bool keep_appeared(struct teardown *teardown)
 {
 	const struct text_list *roots = &teardown->application->world->settings->roots;
 
-	for (size_t i = 0; i < roots->count && !teardown->kept_by_hand; i++)
-		teardown->kept_by_hand =
-			keep_holds(roots->items[i], teardown->run->id, clock_wall_s()) != TRI_NO;
+	for (size_t i = 0; i < roots->count && !teardown->kept_by_hand; i++) {
+		enum tri holds = keep_holds(roots->items[i], teardown->run->id, clock_wall_s());
+
+		teardown->kept_by_hand = holds != TRI_NO;
+		teardown->unread = holds == TRI_UNKNOWN;
+	}
 	return teardown->kept_by_hand;
 }
 
@@ -320,13 +323,16 @@ static int do_step(struct teardown *teardown, const struct step *step)
 static bool must_end(struct teardown *teardown)
 {
 	const struct record *row = teardown->run->row;
+	enum tri changed;
 
 	teardown->stopped = signals_stop_wanted();
 	if (teardown->stopped)
 		return true;
 	if (keep_appeared(teardown))
 		return true;
-	teardown->marker_changed = (!row || !row->registered) && marker_changed(teardown);
+	changed = row && row->registered ? TRI_NO : marker_changed(teardown);
+	teardown->marker_changed = changed != TRI_NO;
+	teardown->unread = changed == TRI_UNKNOWN;
 	return teardown->marker_changed;
 }
 

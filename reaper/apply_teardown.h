@@ -17,6 +17,7 @@ struct teardown {
 	const char *salvaged; /* where its unsaved work is now; NULL: there was none */
 	bool kept_by_hand;    /* a .keep appeared */
 	bool marker_changed;  /* what proved the run says something else now */
+	bool unread;          /* whichever of the two it was: it could not be read */
 	bool stopped;         /* this pass is asked to stop */
 	bool acted;           /* a step has changed something, or may have */
 	bool uncovered;       /* a mount went, and what it covered was not seen before */

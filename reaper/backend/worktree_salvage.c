@@ -5,6 +5,7 @@
 #include "os/confine.h"
 #include "os/dir.h"
 #include "os/errand.h"
+#include "os/signals.h"
 #include "worktree_salvage_archive.h"
 #include "worktree_salvage_risk.h"
 #include "worktree_work.h"
@@ -184,6 +185,11 @@ int worktree_salvage(const struct sight *sight, const struct worktree_judgement 
 	if (judgement->beyond & BEYOND_LENT)
 		return salvage_fail(resource, EBUSY, judgement->note, error);
 	r = salvage_any(&ask, arena, &salvage, &unsaid);
+	if (r == -EBUSY && !signals_stop_wanted()) {
+		/* It changed meanwhile, or a call failed once: a second look tells them apart. */
+		unsaid = (struct error){ 0 };
+		r = salvage_any(&ask, arena, &salvage, &unsaid);
+	}
 	if (r < 0)
 		return salvage_fail(resource, -r, unsaid.text, error);
 	*ret_salvage = salvage;
