@@ -89,7 +89,7 @@ answer() { # run, more arguments of sbx-run: its exit code
 
 said() { cat "$out/$1"; }
 outcome() { sbx-reap list --json | jq -r --arg run "$1" '.runs[] | select(.run == $run) | .outcome'; }
-property() { systemctl show --property "$2" --value "sbx-$1.service"; }
+property() { systemctl show --property "$2" --value "sbx-run-$1.service"; }
 
 until_it() { # command: until it holds; a test that waits for ever is ended by the lab
 	until "$@"; do sleep 0.05; done
@@ -124,7 +124,7 @@ what_a_command_sees() {
 			echo work >unsaved')"
 	check "and is on record as one" same ok "$(outcome seen)"
 	check "it sees the variables that were named, as they are, and no other" same \
-		"$(printf '%s\n' 'CREDENTIALS_DIRECTORY=/run/credentials/sbx-seen.service' "NAMED=$NAMED" \
+		"$(printf '%s\n' 'CREDENTIALS_DIRECTORY=/run/credentials/sbx-run-seen.service' "NAMED=$NAMED" \
 			PATH=/usr/local/bin:/usr/bin:/bin SBX_RUN=seen)" "$(LC_ALL=C sort "$root/seen/env")"
 	check "it reads the secret, works as the repository's owner, and writes nowhere else" same \
 		"hush ci cannot_write 2_%n" "$(grep -xE 'hush|ci|cannot write|2 %n' "$out/seen" | tr ' \n' '_ ' | sed 's/ $//')"
@@ -149,7 +149,7 @@ how_a_command_ends() {
 	check "one that is not there ends with 127" same "127 failed" "$(code_of none) $(outcome none)"
 }
 
-active() { systemctl is-active --quiet "sbx-$1.service"; }
+active() { systemctl is-active --quiet "sbx-run-$1.service"; }
 ended() { ! active "$1"; }
 
 # shellcheck disable=SC2016 # expands in the unit
@@ -164,11 +164,11 @@ what_a_neighbour_sees() {
 	check "the memory limit is the unit's" same 67108864 "$(property held MemoryMax)"
 	check "the unit is in the slice" same sbx.slice "$(property held Slice)"
 	check "its secret is in no property of the unit and on no command line" \
-		bash -c '! { systemctl show sbx-held.service; cat /proc/[0-9]*/cmdline; } 2>/dev/null | grep -aq hus[h]'
+		bash -c '! { systemctl show sbx-run-held.service; cat /proc/[0-9]*/cmdline; } 2>/dev/null | grep -aq hus[h]'
 	check "another user cannot read it" \
-		exits 1 runuser -u nobody -- cat /run/credentials/sbx-held.service/token
+		exits 1 runuser -u nobody -- cat /run/credentials/sbx-run-held.service/token
 	check "nor can another run of the same user" \
-		same 1 "$(answer nosy -- cat /run/credentials/sbx-held.service/token)"
+		same 1 "$(answer nosy -- cat /run/credentials/sbx-run-held.service/token)"
 	kill -KILL "$held"
 	{ wait "$held" || true; } 2>/dev/null
 	check "when its harness is killed it goes on" active held
@@ -226,7 +226,7 @@ make_killers() {
 		[[ "$*" = *"die-$point-after"* ]] || exec "$real" "$@"
 		"$real" "$@" &
 		[ "$point" = systemd-run ] || wait
-		[ "$point" != systemd-run ] || until systemctl is-active --quiet "sbx-die-$point-after.service"; do sleep 0.05; done
+		[ "$point" != systemd-run ] || until systemctl is-active --quiet "sbx-run-die-$point-after.service"; do sleep 0.05; done
 		kill -KILL "$PPID"
 	END
 	chmod +x /root/killers/sbx-reap

@@ -63,7 +63,7 @@ pass() { as_ada systemctl --user start sbx-reap.service; }
 result() { as_ada systemctl --user show --property ExecMainStatus --value sbx-reap.service; }
 due() { [ "$(field "$1" verdict)" = reap ]; }
 gone() { [ ! -e "$root/$1" ] && [ ! -e "$root/$1.sbx" ] && [ ! -e "$repo/.git/worktrees/$1" ]; }
-unit_known() { as_ada systemctl --user list-units --all --no-legend --plain | grep -q "^sbx-$1.service"; }
+unit_known() { as_ada systemctl --user list-units --all --no-legend --plain | grep -q "^sbx-run-$1.service"; }
 elsewhere() { as_ada tee "$home/.config/sbx/reap.d/user.ini" >/dev/null <<<$'[workspaces]\nunseen = elsewhere'; }
 
 # shellcheck disable=SC2016 # expands elsewhere
@@ -72,7 +72,7 @@ inside() {
 	check "the settings and places of a user are as the XDG has them" \
 		bash -c "$(declare -f as_ada); home=$home uid=$uid; as_ada sbx-reap check | grep -q '^ok *settings *$home/.config/sbx/reap.ini'"
 	check "a user's command is a unit of the user's manager, and its exit code is passed on" \
-		same 3 "$(run_it treed sh -c 'grep -q "user@1500.service/sbx.slice/sbx-treed.service" /proc/self/cgroup && exit 3')"
+		same 3 "$(run_it treed sh -c 'grep -q "user@1500.service/sbx.slice/sbx-run-treed.service" /proc/self/cgroup && exit 3')"
 	check "it has no network and no home" same 0 \
 		"$(run_it fenced sh -c '[ "$(ls /sys/class/net)" = lo ] && [ ! -e /home/ada/.config ]')"
 	check "the books are in the user's home" test -s "$home/.local/state/sbx/state.db"
