@@ -13,7 +13,7 @@ outside() {
 	# shellcheck disable=SC2064 # this stage
 	trap "rm -rf '$stage'" EXIT
 	make -s -j"$(nproc)" DESTDIR="$stage" install >&2
-	tests/lab/boot-lab.sh --timeout 560 --bind-ro "$PWD" --bind "$stage:/stage" -- \
+	tests/lab/boot-lab.sh --timeout 900 --bind-ro "$PWD" --bind "$stage:/stage" -- \
 		bash "$PWD/tests/system/test-sbx-run.sh" --inside
 }
 
@@ -58,7 +58,7 @@ make_engine() {
 	local name
 	mkdir -p /root/image/bin
 	cp /bin/busybox /root/image/bin/
-	for name in sh env cat id ls sleep touch; do ln -s busybox "/root/image/bin/$name"; done
+	for name in sh env cat id ls sleep stat touch; do ln -s busybox "/root/image/bin/$name"; done
 	tar -C /root/image -c . | podman import --quiet - sbx-test >/dev/null 2>&1
 	systemctl start podman.socket
 	printf '[containers]\nengine = unix:///run/podman/podman.sock\n' >/etc/sbx/reap.d/engine.ini
@@ -209,6 +209,25 @@ what_an_untrusted_one_sees() {
 	check "and all of its container with it" bash -c '! pgrep -x -f "sleep 1001"'
 }
 
+# install as the unit finds it, which says whose the directory is and fails when it is told to.
+# shellcheck disable=SC2016 # as it is written
+how_secrets_reach_a_container() {
+	cat >/usr/local/bin/install <<-'END'
+		#!/bin/sh
+		[ -z "$RUNTIME_DIRECTORY" ] || stat -c 'directory of %u' "$RUNTIME_DIRECTORY" >&2
+		case $RUNTIME_DIRECTORY in */uncopied) exit 1 ;; esac
+		exec /usr/bin/install "$@"
+	END
+	chmod +x /usr/local/bin/install
+	check "a secret is copied while the directory is root's" same "0 directory of 0 $(id -u ci) 400" \
+		"$(answer copied --untrusted --image sbx-test --secret token=/root/token -- \
+			stat -c '%u %a' /run/secrets/token) $(grep '^directory' "$out/copied" | sort -u) $(tail -n 1 "$out/copied")"
+	check "a container whose secrets are not copied does not start" same "125 failed" \
+		"$(answer uncopied --untrusted --image sbx-test --secret token=/root/token -- true) $(outcome uncopied)"
+	check "nor is there one" bash -c '! podman container exists sbx-uncopied'
+	rm /usr/local/bin/install
+}
+
 # ------------------------------------------------------------------------------------ killed anywhere
 
 # In front of the programs that sbx-run calls: kills it before or after the call that the run is named for.
@@ -293,6 +312,7 @@ inside() {
 	how_a_command_ends
 	what_a_neighbour_sees
 	what_an_untrusted_one_sees
+	how_secrets_reach_a_container
 	kill_everywhere
 	then_the_reaper
 	tap_done
