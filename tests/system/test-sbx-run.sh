@@ -154,7 +154,7 @@ ended() { ! active "$1"; }
 
 # shellcheck disable=SC2016 # expands in the unit
 what_a_neighbour_sees() {
-	local held stopped
+	local held stopped lost
 	sbx-run held --repo "$repo" --memory 64M --secret token=/root/token -- \
 		sh -c 'until [ -e go ]; do sleep 0.1; done' >"$out/held" 2>&1 &
 	held=$!
@@ -180,6 +180,17 @@ what_a_neighbour_sees() {
 	{ code=0 && wait "$stopped" || code=$?; } 2>/dev/null
 	check "a harness that is asked to end, ends with its command" same "143 failed" "$code $(outcome stopped)"
 	check "which has ended" ended stopped
+	sbx-run lost --repo "$repo" -- sh -c 'until [ -e go ]; do sleep 0.1; done' >"$out/lost" 2>&1 &
+	lost=$!
+	until_it active lost
+	kill -KILL "$(pgrep -P "$lost" -x systemd-run)"
+	{ code=0 && wait "$lost" || code=$?; } 2>/dev/null
+	check "a harness that loses sight of its command says so" \
+		same "125 sbx-run: lost sight of lost, which goes on as sbx-run-lost.service" "$code $(tail -n 1 "$out/lost")"
+	check "and does not call it ended" same null "$(outcome lost)"
+	as_ci "touch $root/lost/go"
+	until_it ended lost
+	check "which it is later, by itself" same ok "$(outcome lost)"
 }
 
 # shellcheck disable=SC2016 # expands in the unit
@@ -226,6 +237,36 @@ how_secrets_reach_a_container() {
 		"$(answer uncopied --untrusted --image sbx-test --secret token=/root/token -- true) $(outcome uncopied)"
 	check "nor is there one" bash -c '! podman container exists sbx-uncopied'
 	rm /usr/local/bin/install
+}
+
+# ------------------------------------------------------------------------------------ asked to end
+
+# A signal before there is a unit, and one that comes while systemd-run is about to make it.
+# shellcheck disable=SC2016 # expands in the unit
+when_it_is_asked_to_end() {
+	local PATH=/root/enders:$PATH polite
+	mkdir /root/enders
+	cat >/root/enders/sbx-reap <<-'END'
+		#!/bin/bash
+		real=$(PATH=${PATH#/root/enders:} command -v "${0##*/}")
+		case "${0##*/} $*" in
+		sbx-reap\ renew*end-early* | systemd-run*end-late*) kill -TERM "$PPID" && sleep 1 ;;
+		esac
+		exec "$real" "$@"
+	END
+	chmod +x /root/enders/sbx-reap
+	ln -s sbx-reap /root/enders/systemd-run
+	check "asked to end before it starts its command, it does not" \
+		same "143 failed" "$(answer end-early -- touch "started") $(outcome end-early)"
+	check "so nothing was started" bash -c '[ ! -e "$0/started" ] && [ ! -e "$0/file" ]' "$root/end-early"
+	check "asked while it does, it ends it" same "143 failed" "$(answer end-late -- sleep 1000) $(outcome end-late)"
+	sbx-run polite --repo "$repo" -- \
+		sh -c 'trap "exit 0" TERM; touch ready; while :; do sleep 0.1; done' >"$out/polite" 2>&1 &
+	polite=$!
+	until_it test -e "$root/polite/ready"
+	kill -TERM "$polite"
+	{ code=0 && wait "$polite" || code=$?; } 2>/dev/null
+	check "a command that ends well when it is asked to, ended well" same "143 ok" "$code $(outcome polite)"
 }
 
 # ------------------------------------------------------------------------------------ killed anywhere
@@ -313,6 +354,7 @@ inside() {
 	what_a_neighbour_sees
 	what_an_untrusted_one_sees
 	how_secrets_reach_a_container
+	when_it_is_asked_to_end
 	kill_everywhere
 	then_the_reaper
 	tap_done
