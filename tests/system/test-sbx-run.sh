@@ -111,6 +111,9 @@ wrong_calls() {
 	check "and so is one of root's" same 125 "$(repo=/root/app answer w1 -- true)"
 	check "an engine that the reaper does not look at is refused" \
 		same 125 "$(answer w1 --untrusted --image sbx-test -- true)"
+	mkdir "/srv/git/a b" && git -C "/srv/git/a b" init --quiet && chown -R 4321 "/srv/git/a b"
+	check "so is a repository of nobody's" same 125 "$(repo="/srv/git/a b" answer w1 -- true)"
+	check "and says so" says "belongs to uid 4321, which has no account" "$(said w1)"
 	check "after all of that nothing is on record" same 0 "$(sbx-reap list --json | jq '.runs | length')"
 }
 
