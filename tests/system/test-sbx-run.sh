@@ -174,6 +174,10 @@ what_a_neighbour_sees() {
 		same 1 "$(answer nosy -- cat /run/credentials/sbx-run-held.service/token)"
 	kill -KILL "$held"
 	{ wait "$held" || true; } 2>/dev/null
+	check "nor its environment" same 1 \
+		"$(answer peeps -- cat "/proc/$(property held MainPID)/environ")"
+	check "nor a secret of a container that starts later" same "0 0" "$(rmdir /run/sbx-run
+		answer hides -- stat -c %a /run/sbx-run) $(tail -n 1 "$out/hides")"
 	check "when its harness is killed it goes on" active held
 	as_ci "touch $root/held/go"
 	until_it ended held
