@@ -111,7 +111,10 @@ wrong_calls() {
 	check "and so is one of root's" same 125 "$(repo=/root/app answer w1 -- true)"
 	check "an engine that the reaper does not look at is refused" \
 		same 125 "$(answer w1 --untrusted --image sbx-test -- true)"
-	mkdir "/srv/git/a b" && git -C "/srv/git/a b" init --quiet && chown -R 4321 "/srv/git/a b"
+	mkdir "/srv/git/a b" && git -C "/srv/git/a b" init --quiet && chown -R ci: "/srv/git/a b"
+	check "so is a path that systemd would split" same 125 "$(repo="/srv/git/a b" answer w1 -- true)"
+	check "and named" says "^sbx-run: /srv/git/a b/.git: a path with blanks" "$(said w1)"
+	chown -R 4321 "/srv/git/a b"
 	check "so is a repository of nobody's" same 125 "$(repo="/srv/git/a b" answer w1 -- true)"
 	check "and says so" says "belongs to uid 4321, which has no account" "$(said w1)"
 	check "after all of that nothing is on record" same 0 "$(sbx-reap list --json | jq '.runs | length')"
@@ -137,6 +140,38 @@ what_a_command_sees() {
 		"$(answer shown --network host -- readlink /proc/self/ns/net) $(said shown)"
 	check "a second run of that name is refused" same 125 "$(answer seen -- true)"
 	check "which does the first no harm" same ok "$(outcome seen)"
+}
+
+# What it would have git run later, outside of the fence.
+# shellcheck disable=SC2016 # expands in the unit
+what_a_command_can_do_to_the_repository() {
+	as_ci "git --git-dir=$repo config filter.where.smudge 'readlink /proc/self/ns/net; :' &&
+		echo 'file filter=where' >$repo/info/attributes"
+	check "what a filter does is done inside" same 0 \
+		"$(answer filtered -- sh -c '[ "$(cat file)" = "$(readlink /proc/self/ns/net)" ]')"
+	as_ci "git --git-dir=$repo config --remove-section filter.where && rm $repo/info/attributes"
+	check "a command can do with git what work needs" same 0 "$(answer commits -- sh -c '
+		export GIT_AUTHOR_NAME=a GIT_AUTHOR_EMAIL=a GIT_COMMITTER_NAME=a GIT_COMMITTER_EMAIL=a
+		echo two >file && git commit --quiet --all --message two && git switch --quiet --create more HEAD^ &&
+		echo more >more && git add more && git commit --quiet --message more &&
+		git switch --quiet - && git cherry-pick more && git rebase --quiet more && git branch --quiet -D more &&
+		echo three >file && git stash --quiet && git stash pop --quiet && git pack-refs --all')"
+	check "what makes git run programs it cannot write" same "0 tried all" "$(answer plants -- sh -c '
+		cd "$(git rev-parse --git-common-dir)" || exit 1
+		for name in config config.worktree hooks/pre-commit info/attributes modules/a remotes/a branches/a \
+			worktrees/plants/commondir worktrees/plants/gitdir worktrees/commits/config.worktree; do
+			! touch "$name" || echo "wrote $name"
+			! mv "${name%%/*}" moved || echo "moved $name"
+		done
+		! git config core.fsmonitor /bin/true || echo configured; echo "tried all"') $(grep -E '^(wrote|moved|configured|tried)' "$out/plants")"
+	mkdir -p /srv/git/evil && cp -a "$repo/." /srv/git/evil && echo /srv/git/evil >"$repo/commondir"
+	check "a repository that leads git elsewhere is refused" same 125 "$(answer led -- true)"
+	check "and is named" says "^sbx-run: $repo/commondir leads git to /srv/git/evil" "$(said led)"
+	rm -r "$repo/commondir" /srv/git/evil
+	as_ci "mkdir -p $repo/refs/heads/sbx && touch $repo/refs/heads/sbx/there.lock"
+	check "where git cannot make a worktree, it was never started" same 125 "$(answer there -- true)"
+	check "and that is said" says "^sbx-run: git makes no worktree of $repo at $root/there" "$(said there)"
+	as_ci "rm $repo/refs/heads/sbx/there.lock"
 }
 
 # shellcheck disable=SC2016 # expands in the unit
@@ -327,7 +362,7 @@ nothing_left() {
 	local left
 	left=$(
 		find "$root" -mindepth 1 ! -name .sbx-trash
-		git --git-dir="$repo" for-each-ref --format='%(refname)' refs/heads/sbx
+		git --git-dir="$repo" for-each-ref --format='%(refname)' refs/heads/sbx | sed '\|/commits$|d'
 		find "$repo/worktrees" -mindepth 1 -maxdepth 1 2>/dev/null
 		systemctl list-units --all --no-legend --plain 'sbx-*.service' | grep -v '^sbx-reap' || true
 		find /sys/fs/cgroup/sbx.slice -mindepth 1 -type d 2>/dev/null
@@ -348,6 +383,7 @@ then_the_reaper() {
 	check "the pass under the unit succeeds" same "success 0" \
 		"$(systemctl show --property Result --value sbx-reap.service) $(systemctl show --property ExecMainStatus --value sbx-reap.service)"
 	check "of all those runs nothing is left" nothing_left
+	check "but what one has committed" same two "$(git --git-dir="$repo" show sbx/commits:file)"
 	check "what a run had not saved is salvaged" same work \
 		"$(git --git-dir="$repo" show "$(git --git-dir="$repo" for-each-ref --format='%(refname)' refs/sbx/salvage/seen | head -n 1):unsaved")"
 	check "also what an untrusted one had not" bash -c "sbx-reap salvages far | grep -q far"
@@ -357,6 +393,7 @@ inside() {
 	make_world
 	wrong_calls
 	what_a_command_sees
+	what_a_command_can_do_to_the_repository
 	how_a_command_ends
 	what_a_neighbour_sees
 	what_an_untrusted_one_sees
