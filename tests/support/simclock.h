@@ -156,11 +156,18 @@ static inline int simclock_open_boot_id(void)
 	return fd;
 }
 
+/* Our own, and PID 1's, which is asked first. */
+static inline bool simclock_is_boot_id(const char *path)
+{
+	return strcmp(path, "/proc/sys/kernel/random/boot_id") == 0 ||
+	       strcmp(path, "/proc/1/root/proc/sys/kernel/random/boot_id") == 0;
+}
+
 int openat(int dir, const char *path, int flags, ...)
 {
 	mode_t mode = 0;
 
-	if (simclock && strcmp(path, "/proc/sys/kernel/random/boot_id") == 0)
+	if (simclock && simclock_is_boot_id(path))
 		return simclock_open_boot_id();
 	if (flags & (O_CREAT | __O_TMPFILE)) {
 		va_list args;
