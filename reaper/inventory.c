@@ -292,8 +292,9 @@ static int read_notes(struct inventory *inventory, const struct world *world, st
 }
 
 /*
- * Trees are asked one after the other, a slow one for long (at most another quarter). Together they get a quarter of a pass's time, and each time another one is the first, so
- * that the same ones cannot keep the rest from it.
+ * Trees are asked one after the other, a slow one for long (at most another quarter). Together they
+ * get a quarter of a pass's time, and each time another one is the first, so that the same ones cannot
+ * keep the rest from it.
  */
 static void decide_each(struct inventory *inventory, const struct world *world,
 	const struct inventory_request *request)
