@@ -52,13 +52,13 @@ static int rebuild_marker(void *context, int root, const char *root_path, const 
 	struct rebuilding *rebuilding = context;
 	struct arena arena CLEANUP(arena_done) = { 0 };
 	const char *found_in;
-	struct record *marker;
+	struct record *marker = NULL;
 	struct error error = { 0 };
 	int r = runid_check(run, &error);
 
 	(void)root;
 	/* In all roots: of two markers of a run neither is the right one, whatever they say. */
-	if (r == 0)
+	if (r >= 0)
 		r = beside_find_marker(
 			&rebuilding->books->settings, run, &arena, &found_in, &marker, &error);
 	if (r == 0) /* it has gone meanwhile */

@@ -357,7 +357,7 @@ static void do_lose_books(struct play *play)
 		if (code != EXIT_STATE)
 			fault(play, "'%s' answers %d without a database", verbs[i], code);
 	}
-	code = verb(play, "check --new-database");
+	(void)verb(play, "check --new-database");
 	if (!is_as_it_was(play, sights))
 		fault(play, "something changed while there was no database, or with a new one");
 	model_books_lost(&play->model, sights);
