@@ -226,10 +226,15 @@ is_purged_with_its_state() {
 	mount --bind /srv /var/lib/sbx/mounted
 	touch /etc/sbx/purge-state
 	check "purged when asked to" dpkg --purge sbx-reap
-	check "the books go" test ! -e "$db"
-	check "what is mounted there does not" same precious "$(cat /srv/precious)"
+	check "while something is mounted there all of it stays" test -s "$db"
+	check "and what is mounted, above all" same precious "$(cat /srv/precious)"
 	umount /var/lib/sbx/mounted
-	check "nor do the workspaces" stays late
+	install this >/dev/null
+	touch /etc/sbx/purge-state
+	check "purged when asked to, with nothing mounted" dpkg --purge sbx-reap
+	check "the books go" test ! -e "$db"
+	check "the workspaces do not" stays late
+	check "nor where a symlink leads" same precious "$(cat /srv/precious)"
 	check "of the settings nothing is left" test ! -e /etc/sbx
 
 	rm -rf /var/lib/sbx
