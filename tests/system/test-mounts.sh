@@ -3,18 +3,13 @@
 # PID 1 take down what is mounted in a workspace, and what is behind it stays whole.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
-# shellcheck source=tests/support/tap.sh
-. tests/support/tap.sh
+# shellcheck source=tests/support/lab.sh
+. tests/support/lab.sh
 
 outside() {
-	local stage
-	[ "$(id -u)" = 0 ] || tap_skip_all "only root can boot a systemd"
-	stage=$(mktemp -d)
-	# shellcheck disable=SC2064 # this stage
-	trap "rm -rf '$stage'" EXIT
-	make -s -j"$(nproc)" DESTDIR="$stage" install >&2
-	tests/lab/boot-lab.sh --timeout 300 --bind-ro "$PWD" --bind "$stage:/stage" -- \
-		bash "$PWD/tests/system/test-mounts.sh" --inside
+	lab_stage
+	lab_install
+	lab_boot --timeout 300
 }
 
 # ------------------------------------------------------------------------------------ in the lab

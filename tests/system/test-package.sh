@@ -4,22 +4,17 @@
 # rebooted, purged with and without the state. SBX_DEB names a package that is built already.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
-# shellcheck source=tests/support/tap.sh
-. tests/support/tap.sh
+# shellcheck source=tests/support/lab.sh
+. tests/support/lab.sh
 
 outside() {
-	local stage deb=${SBX_DEB:-}
-	[ "$(id -u)" = 0 ] || tap_skip_all "only root can boot a systemd"
-	stage=$(mktemp -d)
-	# shellcheck disable=SC2064 # this stage
-	trap "rm -rf '$stage'" EXIT
+	local deb=${SBX_DEB:-}
+	lab_stage
 	[ -n "$deb" ] || deb=$(make --silent deb)
 	cp "$deb" "$stage/this.deb"
 	repack "$stage" older 0.0.1
 	mkdir -p "$stage/srv/state"
-	tests/lab/boot-lab.sh --boots 2 --timeout 1000 --bind-ro "$PWD" --bind "$stage:/stage" \
-		--bind "$stage/srv:/srv" -- \
-		bash "$PWD/tests/system/test-package.sh" --inside
+	lab_boot --boots 2 --timeout 1000 --bind "$stage/srv:/srv"
 }
 
 # The same package under another version, with other settings as installed.

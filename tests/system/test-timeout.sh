@@ -3,18 +3,13 @@
 # that cannot end is killed in the middle of a removal; and the next start finishes the work.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
-# shellcheck source=tests/support/tap.sh
-. tests/support/tap.sh
+# shellcheck source=tests/support/lab.sh
+. tests/support/lab.sh
 
 outside() {
-	local stage
-	[ "$(id -u)" = 0 ] || tap_skip_all "only root can boot a systemd"
-	stage=$(mktemp -d)
-	# shellcheck disable=SC2064 # this stage
-	trap "rm -rf '$stage'" EXIT
-	make -s -j"$(nproc)" DESTDIR="$stage" install >&2
-	tests/lab/boot-lab.sh --timeout 500 --bind-ro "$PWD" --bind "$stage:/stage" -- \
-		bash "$PWD/tests/system/test-timeout.sh" --inside
+	lab_stage
+	lab_install
+	lab_boot --timeout 500
 }
 
 # ------------------------------------------------------------------------------------ in the lab

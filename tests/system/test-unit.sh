@@ -6,22 +6,16 @@
 #                                                  'CapabilityBoundingSet=~CAP_KILL' ProtectSystem=no
 set -euo pipefail
 cd "$(dirname "$0")/../.."
-# shellcheck source=tests/support/tap.sh
-. tests/support/tap.sh
+# shellcheck source=tests/support/lab.sh
+. tests/support/lab.sh
 
 outside() {
-	local stage binds=()
-	[ "$(id -u)" = 0 ] || tap_skip_all "only root can boot a systemd"
 	: "${SBX_TEST_ENGINE:?the socket of an engine; scripts/test starts one}"
-	stage=$(mktemp -d)
-	# shellcheck disable=SC2064 # this stage
-	trap "rm -rf '$stage'" EXIT
-	make -s -j"$(nproc)" DESTDIR="$stage" install >&2
+	lab_stage
+	lab_install
 	"${CC:-cc}" -D_GNU_SOURCE -O1 -Wall -Wextra -Werror -o "$stage/probe" tests/system/sandbox_probe.c
-	binds=(--bind-ro "$PWD" --bind "$stage:/stage" --bind "$(dirname "${SBX_TEST_ENGINE#unix://}"):/engine")
-	tests/lab/boot-lab.sh --timeout 400 "${binds[@]}" \
-		--setenv "SBX_TEST_ENGINE=unix:///engine/$(basename "$SBX_TEST_ENGINE")" -- \
-		bash "$PWD/tests/system/test-unit.sh" --inside "$@"
+	lab_boot --timeout 400 --bind "$(dirname "${SBX_TEST_ENGINE#unix://}"):/engine" \
+		--setenv "SBX_TEST_ENGINE=unix:///engine/$(basename "$SBX_TEST_ENGINE")" -- "$@"
 }
 
 # ------------------------------------------------------------------------------------ in the lab
