@@ -2,6 +2,7 @@
  * list, and --dry-run: the plan, read only. Nothing here includes what can remove.
  */
 #include "base/clock.h"
+#include "choice.h"
 #include "complain.h"
 #include "inventory.h"
 #include "pass_id.h"
@@ -12,19 +13,21 @@
 
 #include <errno.h>
 
-static int list_plan(const struct options *options, const struct session *session,
-	struct inventory *inventory, struct plan *plan, struct error *error)
+static int list_plan(const struct options *options, const struct choice *choice,
+	const struct session *session, struct inventory *inventory, struct plan *plan,
+	struct error *error)
 {
 	const struct inventory_request request = {
-		.early = options->early ? &options->runs : NULL,
-		.chosen = &options->runs,
+		.early = choice->early,
+		.chosen = choice->runs,
 		.now_s = options->now_s,
 		.size = options->size ? SIZE_MEASURE : SIZE_SKIP,
 	};
 	const struct plan_wish wish = {
 		.world = &session->world,
 		.confirmed = options->yes,
-		.only = &options->runs,
+		.only = choice->runs,
+		.approval = choice->approval,
 		.max_runs = options->max >= 0 ? options->max : session->settings.limits.max_runs,
 	};
 	int r = inventory_gather(inventory, &session->world, &request, error);
@@ -52,20 +55,24 @@ enum exit_code cmd_list(const struct options *options)
 	struct session session CLEANUP(session_close) = { 0 };
 	struct inventory inventory CLEANUP(inventory_done) = { 0 };
 	struct plan plan CLEANUP(plan_done) = { 0 };
+	struct choice choice CLEANUP(choice_done) = { 0 };
 	int64_t start_ms = clock_boot_ms();
 	struct error error = { 0 };
 	char pass[PASS_ID];
 	struct report report;
 	int r;
 
+	r = choice_read(options, &choice, &error);
+	if (r < 0)
+		return choice_refused(&error);
 	r = session_open(&session, options->config, STORE_READ, &error);
 	if (options->time_budget_ms >= 0)
 		session.settings.limits.time_budget_ms = options->time_budget_ms;
 	if (r >= 0)
-		r = list_plan(options, &session, &inventory, &plan, &error);
+		r = list_plan(options, &choice, &session, &inventory, &plan, &error);
 	if (r < 0)
 		return complain(&error, r);
-	report_missing(&inventory, &options->runs, stderr);
+	choice_tell_missing(&choice, &inventory);
 	report = (struct report){
 		.kind = REPORT_PLAN,
 		.settings = &session.settings,

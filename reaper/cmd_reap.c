@@ -3,6 +3,7 @@
  */
 #include "base/clock.h"
 #include "base/timespan.h"
+#include "choice.h"
 #include "complain.h"
 #include "inventory.h"
 #include "notice.h"
@@ -22,6 +23,7 @@
 /* One pass, while it runs. */
 struct reaping {
 	const struct options *options;
+	struct choice choice;
 	struct session session;
 	struct inventory inventory;
 	struct plan plan;
@@ -37,6 +39,7 @@ static void reaping_done(struct reaping *reaping)
 	plan_done(&reaping->plan);
 	inventory_done(&reaping->inventory);
 	session_close(&reaping->session);
+	choice_done(&reaping->choice);
 	fd_done(&reaping->lock);
 }
 
@@ -100,21 +103,22 @@ static void attend_to_probe(struct reaping *reaping)
 
 static bool will_ask(const struct options *options)
 {
-	return !options->yes && (isatty(STDIN_FILENO) || isatty(STDERR_FILENO));
+	return !options->yes && !options->plan && (isatty(STDIN_FILENO) || isatty(STDERR_FILENO));
 }
 
 static int make_plan(struct reaping *reaping, struct error *error)
 {
 	const struct options *options = reaping->options;
 	const struct inventory_request request = {
-		.early = options->early ? &options->runs : NULL,
-		.chosen = &options->runs,
+		.early = reaping->choice.early,
+		.chosen = reaping->choice.runs,
 		.size = options->size ? SIZE_MEASURE : SIZE_SKIP,
 	};
 	const struct plan_wish wish = {
 		.world = &reaping->session.world,
 		.confirmed = options->yes || will_ask(options),
-		.only = &options->runs,
+		.only = reaping->choice.runs,
+		.approval = reaping->choice.approval,
 		.max_runs = options->max >= 0 ? options->max
 					      : reaping->session.settings.limits.max_runs,
 	};
@@ -236,7 +240,7 @@ static int act(struct reaping *reaping, struct error *error)
 	r = pass_apply(&reaping->session, reaping->pass, &time, &reaping->plan, &reaping->inventory,
 		error);
 	/* What is not selected is left alone. */
-	return r < 0 || reaping->options->runs.count
+	return r < 0 || reaping->choice.runs->count || reaping->choice.approval
 		       ? r
 		       : pass_end_salvages(&reaping->session, &reaping->inventory, salvage_stays,
 				 reaping, error);
@@ -287,6 +291,9 @@ enum exit_code cmd_reap(const struct options *options)
 		return cmd_list(options);
 	reaping.start_ms = clock_boot_ms();
 	(void)pass_id(reaping.pass, clock_wall_s());
+	r = choice_read(options, &reaping.choice, &error);
+	if (r < 0)
+		return choice_refused(&error);
 	r = session_open(&reaping.session, options->config, STORE_WRITE, &error);
 	if (r < 0)
 		return complain(&error, r);
@@ -306,7 +313,7 @@ enum exit_code cmd_reap(const struct options *options)
 	if (r < 0)
 		return complain(&error, r);
 	due = reaping.plan.count > 0;
-	report_missing(&reaping.inventory, &options->runs, stderr);
+	choice_tell_missing(&reaping.choice, &reaping.inventory);
 	asked_ms = clock_boot_ms();
 	if (!confirmed(&reaping))
 		return EXIT_DONE;

@@ -146,6 +146,7 @@ struct resource {
 	bool contradicts;   /* what stands there is not what was registered: `note` says why */
 	const char *note;   /* why unknown, who holds it, what contradicts; NULL: nothing to say */
 	const char *record; /* worktree: its git record, "<repo>/worktrees/NAME"; NULL: none */
+	const char *head;   /* worktree: its commit when its work was asked for; NULL: it was not */
 	enum lock lock;     /* worktree: git's lock; `note` carries its text */
 	const char *group;  /* scope: the cgroup of its processes; NULL: none is known */
 	const char *set_aside; /* worktree, path: its entry in the trash, absolute; NULL: none */

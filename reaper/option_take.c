@@ -87,14 +87,14 @@ int option_take_run(const struct option_spec *spec, struct options *options, con
 	return r;
 }
 
-int option_take_config(const struct option_spec *spec, struct options *options, const char *value,
+int option_take_file(const struct option_spec *spec, struct options *options, const char *value,
 	struct error *error)
 {
-	char **config = option_field(spec, options);
+	char **file = option_field(spec, options);
 
 	if (!*value || strlen(value) > OPTION_PATH_MAX)
-		return option_refuse(spec, value, "name a settings file", error);
-	*config = mem_dup(value);
+		return option_refuse(spec, value, "name a file", error);
+	*file = mem_dup(value);
 	return 0;
 }
 

@@ -28,7 +28,7 @@ enum { OPTION_TEXT_MAX = 500, OPTION_PATH_MAX = 4095 };
 OPTION_TAKE(flag);
 OPTION_TAKE(text);
 OPTION_TAKE(run);
-OPTION_TAKE(config);
+OPTION_TAKE(file);
 OPTION_TAKE(count);
 OPTION_TAKE(span_s);
 OPTION_TAKE(span_ms);

@@ -24,7 +24,7 @@
 
 /* In the order of enum option_id, which is the order of the help. */
 static const struct option_spec specs[] = {
-	[OPTION_CONFIG] = ONCE("config", "FILE", config, config, "read this settings file alone"),
+	[OPTION_CONFIG] = ONCE("config", "FILE", file, config, "read this settings file alone"),
 	[OPTION_HELP] = { "help", NULL, "show this help", option_take_flag, AT(help), true, 'h' },
 	[OPTION_VERSION] = FLAG("version", version, "show the version"),
 	[OPTION_DRY_RUN] = { "dry-run", NULL, "show what would be done, and change nothing",
@@ -38,6 +38,8 @@ static const struct option_spec specs[] = {
 	[OPTION_YES] = FLAG("yes", yes, "do not ask before acting"),
 	[OPTION_EXIT_CODE] = FLAG("exit-code", exit_code, "exit 3 when the plan is not empty"),
 	[OPTION_EARLY] = FLAG("early", early, "with --run: also what is retained or backs off"),
+	[OPTION_PLAN] =
+		ONCE("plan", "FILE", file, plan, "only what this dry run's JSON shows, unchanged"),
 	[OPTION_NOW] = ONCE("now", "TIME", moment, now_s, "decide as if it were that moment"),
 	[OPTION_REASON] = ONCE("reason", "TEXT", text, reason, "why it is kept, or held"),
 	[OPTION_BY] = ONCE("by", "WHO", text, by, "who wants it (default: you)"),
@@ -194,6 +196,8 @@ static const struct option_rule {
 	{ OPTION_BIT(OK), OPTION_BIT(FAILED), false, "--ok and --failed exclude each other" },
 	{ OPTION_BIT(CONTAINER), OPTION_BIT(NO_CONTAINER), false,
 		"--container and --no-container exclude each other" },
+	{ OPTION_BIT(PLAN), OPTION_BIT(RUN) | OPTION_BIT(EARLY), false,
+		"--plan names its runs itself: it goes without --run and --early" },
 	{ OPTION_BIT(EARLY), OPTION_BIT(RUN), true, "--early needs --run: it is for named runs" },
 };
 
@@ -259,6 +263,7 @@ void options_done(struct options *options)
 	free(options->resource_locator);
 	free(options->directory);
 	free(options->from);
+	free(options->plan);
 	text_list_done(&options->runs);
 	text_list_done(&options->containers);
 	text_list_done(&options->cgroups);

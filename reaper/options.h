@@ -23,6 +23,7 @@ enum option_id {
 	OPTION_YES,
 	OPTION_EXIT_CODE,
 	OPTION_EARLY,
+	OPTION_PLAN,
 	OPTION_NOW,
 	OPTION_REASON,
 	OPTION_BY,
@@ -65,6 +66,7 @@ struct options {
 	/* reap, list, why, pins, log */
 	bool dry_run, json, size, yes, exit_code, early;
 	struct text_list runs;  /* --run; empty: all */
+	char *plan;             /* the file of one that was approved, "-": stdin; NULL: not given */
 	int64_t max;            /* -1: not given */
 	int64_t time_budget_ms; /* -1: not given */
 	int64_t since_s;        /* 0: not given */

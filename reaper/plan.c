@@ -2,6 +2,7 @@
 
 #include "base/clock.h"
 #include "policy_limit.h"
+#include "seal.h"
 #include "text_list.h"
 
 /*
@@ -50,12 +51,23 @@ static int end_order(const void *a, const void *b, void *context)
 
 static bool selected(const struct plan_wish *wish, const struct run *run)
 {
+	if (wish->approval)
+		return approval_has(wish->approval, run->id);
 	return wish->only->count == 0 || text_list_has(wish->only, run->id);
 }
 
-/* What looking closer changes. */
-static void item_refresh(struct plan_item *item, const struct run *run)
+static bool changed(const struct plan_wish *wish, const struct run *run)
 {
+	char seal[SEAL_TEXT];
+
+	return wish->approval && !approval_holds(wish->approval, run->id, seal_of(run, seal));
+}
+
+/* What looking closer changes. */
+static void item_refresh(
+	struct plan_item *item, const struct plan_wish *wish, const struct run *run)
+{
+	item->changed = changed(wish, run);
 	item->pressed = run->pressed;
 	item->looked = run->looked;
 	item->shares = run->shares;
@@ -92,7 +104,7 @@ static void draft_fill(
 			.failed_count = run->facts.failed_count,
 			.failed_last_s = run->facts.failed_last_s,
 		};
-		item_refresh(&draft->items[i], run);
+		item_refresh(&draft->items[i], wish, run);
 		if (run->decision.reason == REASON_RETAINED && run->facts.finished_s)
 			draft->by_end[draft->whole.by_end_count++] = i;
 	}
@@ -109,6 +121,7 @@ static struct plan_limits limits_of(const struct inventory *inventory, const str
 		.now_s = inventory->now_s,
 		.held = inventory->hold != NULL,
 		.filtered = wish->only->count > 0,
+		.approved = wish->approval != NULL,
 		.confirmed = wish->confirmed,
 		.max_runs = wish->max_runs,
 		.brake_runs = settings->limits.brake_runs,
@@ -127,7 +140,7 @@ static void draft_look(struct draft *draft, struct inventory *inventory,
 		if (!draft->items[i].wanted)
 			continue;
 		inventory_look_closer(inventory, wish->world, draft->runs[i], deadline_ms);
-		item_refresh(&draft->items[i], draft->runs[i]);
+		item_refresh(&draft->items[i], wish, draft->runs[i]);
 	}
 }
 

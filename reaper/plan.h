@@ -4,12 +4,14 @@
 #pragma once
 
 #include "inventory.h"
+#include "state/approval.h"
 
 struct plan_wish {
 	const struct world *world;
-	const struct text_list *only; /* --run; empty: all */
-	int64_t max_runs;             /* 0: no limit */
-	bool confirmed;               /* a person sees the plan first, or said --yes */
+	const struct text_list *only;    /* --run; empty: all */
+	const struct approval *approval; /* --plan; NULL: none */
+	int64_t max_runs;                /* 0: no limit */
+	bool confirmed;                  /* a person sees the plan first, or said --yes */
 };
 
 struct plan {

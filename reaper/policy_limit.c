@@ -57,6 +57,8 @@ static void hold_and_filter_and_back_off(
 			keep(item, REASON_FILTERED, 9);
 		else if (limits->held && is_due(item))
 			keep(item, REASON_HELD, 9);
+		else if (item->changed && is_due(item))
+			keep(item, REASON_CHANGED, 9);
 		else
 			back_off(item, limits->now_s);
 	}
@@ -193,7 +195,7 @@ static size_t press(const struct whole_plan *plan, const struct plan_limits *lim
 		item->wanted = !item->looked;
 		if (item->wanted)
 			return 1;
-		if (!frees_its_trees(&item->pressed))
+		if (item->changed || !frees_its_trees(&item->pressed))
 			continue;
 		item->decision = item->pressed;
 		count_as_gone(plan, item);
@@ -236,7 +238,7 @@ static struct brake brake_judge(const struct whole_plan *plan, const struct plan
 	int64_t since_s;
 
 	count_runs(plan, &brake);
-	if (limits->held || limits->filtered)
+	if (limits->held || limits->filtered || limits->approved)
 		return brake;
 	if (limits->brake_runs == 0 || 2 * (int64_t)brake.due < limits->brake_runs)
 		brake.tripped_s = 0;

@@ -11,7 +11,8 @@
 struct plan_item {
 	struct decision own;     /* by rules 1 to 8 */
 	struct decision pressed; /* by them with facts->pressed; once it was looked at */
-	bool selected;           /* by --run, or because no --run was given */
+	bool selected;           /* by --run or --plan, or because none of them was given */
+	bool changed;            /* it is not what --plan shows; good once it was looked at */
 	bool proven;
 	bool early;                          /* a person asked for it now */
 	int64_t failed_count, failed_last_s; /* failures in a row, and the last of them */
@@ -27,6 +28,7 @@ struct plan_limits {
 	int64_t now_s;
 	bool held;           /* a hold is in force */
 	bool filtered;       /* --run was given */
+	bool approved;       /* --plan was given */
 	bool confirmed;      /* a person saw the plan, or said --yes */
 	int64_t max_runs;    /* 0: no limit */
 	int64_t brake_runs;  /* 0: no brake */
@@ -51,16 +53,18 @@ struct whole_plan {
  * brake and remembered (ret_brake->tripped_s).
  *
  *  9 What is not selected is `filtered`, whatever else it is. Under a hold all that is due is
- *    `held`; what is kept anyway keeps its own reason. What failed in one pass after the other is
+ *    `held`; what is kept anyway keeps its own reason. What was approved and has changed since is
+ *    `changed` when it is due. What failed in one pass after the other is
  *    `backoff` until policy_retry_s(), unless a person asked for it now.
  * 10 A filesystem is full when more than disk_high of its bytes, or of its inodes, are used. Of
  *    whichever is, less than disk_low shall be: what is due counts first (not what is stopped, nor
  *    trees that stay), then retained runs that have something there go, the one that ended first
  *    first. With --run nothing is chosen nor said: a pass for some runs takes no others' place.
+ *    With --plan none is chosen that is not in it, or has changed since.
  * 11 More due runs than brake_runs, and more than brake_share of the proven ones, trip the brake;
  *    from its first trip on all that is due is kept for brake_hold_s, then goes; fewer than half of
- *    brake_runs end it. What a person confirmed passes and trips nothing. Nor does --run or a hold
- *    change it: neither shows how much there is. A trip in the future was noted by a clock that was
+ *    brake_runs end it. What a person confirmed passes and trips nothing. Nor does --run, --plan or
+ *    a hold change it: neither shows how much there is. A trip in the future was noted by a clock that was
  *    set back since: it counts from now. Last, what exceeds max_runs is `deferred`.
  *
  * Answers how many items are wanted: while there are any, the decisions are not final.

@@ -12,14 +12,6 @@ const char *report_state(const struct run *run)
 	return run->facts.finished_s ? "finished" : "active";
 }
 
-void report_missing(const struct inventory *inventory, const struct text_list *only, FILE *file)
-{
-	for (size_t i = 0; i < only->count; i++)
-		if (!inventory_find(inventory, only->items[i]))
-			(void)fprintf(
-				file, "sbx-reap: nothing is known of run %s\n", only->items[i]);
-}
-
 bool reason_needs_person(enum reason reason)
 {
 	switch (reason) {

@@ -24,9 +24,6 @@ struct report_totals {
 };
 struct report_totals report_count(const struct report *report);
 
-/* Says which of the runs that --run names are none that anything is known of: a typing error? */
-void report_missing(const struct inventory *inventory, const struct text_list *only, FILE *file);
-
 /* "active" "finished" "claimed" "unregistered". */
 const char *report_state(const struct run *run);
 
@@ -41,6 +38,10 @@ void report_limits(const struct report *report, FILE *file);
 
 /* 0, 1 or 69 by what was found and done. */
 enum exit_code report_exit_code(const struct report *report);
+
+/* The name of this host, as the JSON has it; "" when there is none. Returns buffer. */
+enum { HOST_TEXT = 256 };
+const char *report_host(char buffer[HOST_TEXT]);
 
 /* The whole as one JSON object, DESIGN.md section 5. */
 void report_json(const struct report *report, FILE *file);

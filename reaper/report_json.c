@@ -2,6 +2,7 @@
 
 #include "base/json_out.h"
 #include "failures_text.h"
+#include "seal.h"
 
 /* Whether something was ok; not configured is null. */
 static void json_ok(struct json_out *json, const char *key, enum tri value)
@@ -89,6 +90,8 @@ static void json_ages(struct json_out *json, const struct report *report, const 
 
 void report_json_run(struct json_out *json, const struct report *report, const struct run *run)
 {
+	char seal[SEAL_TEXT];
+
 	json_object(json, NULL);
 	json_bytes(json, "run", run->id);
 	json_text(json, "state", report_state(run));
@@ -97,6 +100,7 @@ void report_json_run(struct json_out *json, const struct report *report, const s
 	json_text(json, "verdict", verdict_name(run->decision.verdict));
 	json_text(json, "reason", reason_name(run->decision.reason));
 	json_moment(json, "due", run->decision.due_s);
+	json_text(json, "seal", seal_of(run, seal));
 	json_text(json, "live", tri_name(run->facts.live));
 	json_text(json, "work", work_name(run->facts.work));
 	json_pin(json, run->pin);
@@ -184,17 +188,23 @@ static void json_pressure(struct json_out *json, const struct report *report)
 	json_array_end(json);
 }
 
+const char *report_host(char buffer[HOST_TEXT])
+{
+	if (gethostname(buffer, HOST_TEXT) < 0)
+		buffer[0] = 0;
+	buffer[HOST_TEXT - 1] = 0;
+	return buffer;
+}
+
 void report_json(const struct report *report, FILE *file)
 {
 	struct json_out json = { .file = file };
-	char host[256] = "";
+	char host[HOST_TEXT];
 
-	if (gethostname(host, sizeof(host) - 1) < 0)
-		host[0] = 0;
 	json_object(&json, NULL);
 	json_int(&json, "schema", 1);
 	json_text(&json, "pass", report->pass);
-	json_bytes(&json, "host", host);
+	json_bytes(&json, "host", report_host(host));
 	json_moment(&json, "now", report->inventory->now_s);
 	json_bool(&json, "dry_run", report->kind == REPORT_PLAN);
 	json_sources(&json, report->inventory);

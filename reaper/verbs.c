@@ -9,10 +9,14 @@ static const struct verb verbs[] = {
 		.name = "",
 		.synopsis = "[--dry-run] [--json] [--run RUN]... [--max N]\n"
 			    "                [--time-budget DUR] [--size] [--yes] [--exit-code] "
-			    "[--early]",
+			    "[--early] [--plan FILE]",
 		.summary = "removes what finished and abandoned runs left behind",
 		.options = BIT(DRY_RUN) | BIT(JSON) | BIT(RUN) | BIT(MAX) | BIT(TIME_BUDGET) |
-			   BIT(SIZE) | BIT(YES) | BIT(EXIT_CODE) | BIT(EARLY) | BIT(NOW),
+			   BIT(SIZE) | BIT(YES) | BIT(EXIT_CODE) | BIT(EARLY) | BIT(NOW) |
+			   BIT(PLAN),
+		.details = "--plan takes what '--dry-run --json' printed, from a file or '-': "
+			   "only what that\nshows as due goes, and only where nothing has changed "
+			   "since.",
 		.act = cmd_reap,
 	},
 	{

@@ -210,6 +210,17 @@ const struct sql_statement sql_statements[SQL_COUNT] = {
 		" WHERE action IN ('reaped', 'forgotten') AND run IN (SELECT run FROM pin)"
 		" GROUP BY run) ORDER BY at_s, id LIMIT ?2)" },
 
+	[SQL_APPROVAL_VALID] = { "read the plan", "SELECT json_valid(?)" },
+	[SQL_APPROVAL_HEAD] = { "read the plan",
+		"SELECT json_extract(?1, '$.schema'), json_type(?1, '$.dry_run'),"
+		" json_type(?1, '$.runs'), json_extract(?1, '$.host')" },
+	[SQL_APPROVAL_EACH] = { "read the plan",
+		"SELECT json_extract(run, '$.run') AS name, json_extract(run, '$.seal'),"
+		" json_extract(run, '$.reason')"
+		" FROM (SELECT CASE type WHEN 'object' THEN value END AS run"
+		" FROM json_each(?1, '$.runs'))"
+		" WHERE json_extract(run, '$.verdict') IN ('stop', 'reap') ORDER BY name" },
+
 	[SQL_PASS_LAST] = { "read the last pass",
 		"SELECT wall_s, boot_ms, awake_ms, boot_id, resumed_s FROM pass"
 		" ORDER BY id DESC LIMIT 1" },

@@ -48,9 +48,10 @@ struct backend {
 	 */
 	void (*probe)(void *state, struct resource *resource, struct arena *arena);
 
-	/* worktree only: what the tree holds that no surviving ref contains; *ret_note in the
-	 * arena. What cannot be told by the deadline (boot clock) is unknown. */
-	enum work (*work)(void *state, const struct resource *resource, int64_t deadline_ms,
+	/* worktree only: what the tree holds that no surviving ref contains; fills in its head,
+	 * and *ret_note, in the arena. What cannot be told by the deadline (boot clock) is
+	 * unknown. */
+	enum work (*work)(void *state, struct resource *resource, int64_t deadline_ms,
 		struct arena *arena, const char **ret_note);
 
 	const struct backend_effects *effects;

@@ -243,7 +243,7 @@ static void judge(struct worktree_state *state, const struct sight *sight,
 		memcpy(remember(state, resource)->proved, ret_judgement->branch_tip, COMMIT_TEXT);
 }
 
-static enum work worktree_work(void *context, const struct resource *resource, int64_t deadline_ms,
+static enum work worktree_work(void *context, struct resource *resource, int64_t deadline_ms,
 	struct arena *arena, const char **ret_note)
 {
 	struct worktree_state *state = context;
@@ -256,6 +256,7 @@ static enum work worktree_work(void *context, const struct resource *resource, i
 		return WORK_UNKNOWN;
 	}
 	judge(state, &sight, resource, deadline_ms, arena, &judgement);
+	resource->head = *judgement.head ? arena_dup(arena, judgement.head) : NULL;
 	*ret_note =
 		judgement.note ? judgement.note : inbound(state, &sight, resource->locator, arena);
 	return judgement.work;

@@ -3,7 +3,7 @@
 #include "backend/backend.h"
 #include "base/clock.h"
 
-enum work judge(struct git_fixture *fixture, const struct resource *resource, const char **ret_note)
+enum work judge(struct git_fixture *fixture, struct resource *resource, const char **ret_note)
 {
 	const char *note = NULL;
 	enum work work = worktree_backend.work(

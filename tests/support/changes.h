@@ -10,8 +10,7 @@ struct change {
 };
 
 /* What the backend says of a tree; *ret_note is never NULL. */
-enum work judge(
-	struct git_fixture *fixture, const struct resource *resource, const char **ret_note);
+enum work judge(struct git_fixture *fixture, struct resource *resource, const char **ret_note);
 
 /* Makes one change. With marker_only neither branch nor base is on record. */
 void check_change(

@@ -147,6 +147,32 @@ static void what_is_not_asked_for_is_filtered_and_then_the_plan_is_cut(void **st
 	assert_int_equal(play.items[4].decision.reason, REASON_FINISHED_OK);
 }
 
+/* Also rather than under rule 10; whatever else keeps it says more. */
+static void what_changed_since_it_was_approved_does_not_go(void **state)
+{
+	struct play play = play_new();
+
+	(void)state;
+	settle(&play);
+	play.disks[0].used_bytes = 90;
+	add(&play, reaped, 0, 0);
+	add(&play, stopped, 0, 0);
+	add(&play, pinned, 0, 0);
+	add(&play, retained, 20, 1);
+	add(&play, retained, 20, 1);
+	for (int i = 0; i < 4; i++)
+		play.items[i].changed = true;
+	play.limits.approved = true;
+	(void)limit(&play);
+	assert_int_equal(play.items[0].decision.reason, REASON_CHANGED);
+	assert_int_equal(play.items[1].decision.reason, REASON_CHANGED);
+	assert_int_equal(play.items[1].decision.verdict, VERDICT_KEEP);
+	assert_int_equal(play.items[1].decision.rule, 9);
+	assert_int_equal(play.items[2].decision.reason, REASON_PINNED);
+	assert_int_equal(play.items[3].decision.reason, REASON_RETAINED);
+	assert_int_equal(play.items[4].decision.reason, REASON_PRESSURE);
+}
+
 struct retry_row {
 	const char *sentence;
 	int64_t count, last_s, retry_s; /* moments from now; 0: at once */
@@ -625,6 +651,7 @@ static void play_at_random(struct play *play)
 		play->items[i].share_count = any(DISKS + 1);
 		play->items[i].selected = any(8) != 0;
 		play->items[i].proven = any(4) != 0;
+		play->items[i].changed = any(6) == 0;
 		play->items[i].early = any(6) == 0;
 		play->items[i].failed_count = any(2) * any(12);
 		play->items[i].failed_last_s = NOW + 1 - any(25000);
@@ -646,6 +673,7 @@ static void play_at_random(struct play *play)
 			.total_inodes = any(4) ? 20 : 0 };
 	play->limits.held = any(8) == 0;
 	play->limits.filtered = any(8) == 0;
+	play->limits.approved = any(6) == 0;
 	play->limits.confirmed = any(4) == 0;
 	play->limits.max_runs = any(4);
 	play->limits.brake_runs = any(5);
@@ -721,7 +749,7 @@ static size_t model_next(const struct play *play, const struct model *model)
 		size_t i = play->by_end[k];
 		const struct plan_item *item = &play->items[i];
 
-		if (!item->selected || model->goes[i] || model_waits(item) ||
+		if (!item->selected || item->changed || model->goes[i] || model_waits(item) ||
 			item->pressed.verdict != VERDICT_REAP || item->pressed.fate == FATE_STAYS)
 			continue;
 		for (size_t j = 0; j < item->share_count; j++) {
@@ -742,9 +770,11 @@ static void model_begin(const struct play *play, struct model *model)
 		const struct plan_item *item = &play->items[i];
 		bool due = item->own.verdict != VERDICT_KEEP;
 
-		model->goes[i] = item->selected && due && !play->limits.held && !model_waits(item);
+		model->goes[i] = item->selected && due && !play->limits.held && !item->changed &&
+				 !model_waits(item);
 		model->reasons[i] = !item->selected            ? REASON_FILTERED
 				    : due && play->limits.held ? REASON_HELD
+				    : due && item->changed     ? REASON_CHANGED
 				    : due && model_waits(item) ? REASON_BACKOFF
 							       : item->own.reason;
 	}
@@ -779,7 +809,7 @@ static void model_brake(const struct play *play, struct model *model)
 		proven += play->items[i].proven;
 	}
 	model->brake.tripped_s = since_s;
-	if (limits->held || limits->filtered)
+	if (limits->held || limits->filtered || limits->approved)
 		return;
 	if (limits->brake_runs == 0 || due < (double)limits->brake_runs / 2)
 		since_s = 0;
@@ -885,6 +915,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_hold_keeps_all_that_is_due_and_nothing_else_changes),
 		cmocka_unit_test(what_is_not_asked_for_is_filtered_and_then_the_plan_is_cut),
+		cmocka_unit_test(what_changed_since_it_was_approved_does_not_go),
 		cmocka_unit_test(each_row_of_the_backoff_holds),
 		cmocka_unit_test(what_waits_after_failures_keeps_neither_place_nor_brake),
 		cmocka_unit_test(a_full_disk_does_not_press_what_waits_after_failures),
