@@ -130,7 +130,7 @@ static int on_call(void *context, const struct tracer_call *call)
 {
 	struct victim *victim = context;
 
-	if (victim->aim.spot && victim->aim.spot->place != survey_place(survey, call))
+	if (victim->aim.spot && victim->aim.spot->place.number != survey_place(survey, call).number)
 		return TRACER_GO_ON;
 	if (++victim->calls != victim->aim.at)
 		return TRACER_GO_ON;
@@ -228,7 +228,7 @@ static enum sweep_answer try_point(struct sweep_world *world, const struct serie
  * way: so the first of them is tried, and the last, at which most of the pass is done.
  */
 enum extent {
-	EXTENT_SHORT, /* one error at the first call from each function, in turn */
+	EXTENT_SHORT, /* one error at the first call from each place: error_at() */
 	EXTENT_SAMPLED, /* each at the first, one at the last, from each function by way of two more */
 	EXTENT_ALL
 };
@@ -265,14 +265,24 @@ static size_t count_tries(const struct spot *spot, size_t errors)
 	return errors + (spot->times > 1 ? 1 : 0);
 }
 
+/*
+ * One of the errors of a spot, and the same one however many other spots there are, in whatever order,
+ * and in whatever build: two sweeps of one tree try the same, and so do those of two trees, but for what
+ * lies between them.
+ */
+static int error_at(const struct series *series, const struct spot *spot)
+{
+	return series->errors[spot->place.names % count_errors(series)];
+}
+
 static struct aim aim_at_spot(const struct series *series, size_t number)
 {
-	size_t errors = count_errors(series), turn = 0, n = number - 1;
+	size_t errors = count_errors(series), n = number - 1;
 
 	assert(errors > 0);
 	for (size_t i = 0; i < survey->count; i++) {
 		const struct spot *spot = &survey->spots[i];
-		bool in_turn = extent == EXTENT_SHORT || n == errors;
+		bool any = extent == EXTENT_SHORT || n == errors;
 
 		if (spot->call != series->call)
 			continue;
@@ -280,10 +290,9 @@ static struct aim aim_at_spot(const struct series *series, size_t number)
 			return (struct aim){
 				.spot = spot,
 				.at = n < errors ? 1 : spot->times,
-				.error = series->errors[(in_turn ? turn : n) % errors],
+				.error = any ? error_at(series, spot) : series->errors[n],
 			};
 		n -= count_tries(spot, errors);
-		turn++;
 	}
 	return (struct aim){ .at = 0 };
 }

@@ -1,5 +1,6 @@
 #include "place.h"
 
+#include "function_name.h"
 #include "unit.h"
 
 #include <sys/uio.h>
@@ -32,15 +33,23 @@ static bool is_return_address(uint64_t value)
 	       is_behind_call(__executable_start + (value - begin));
 }
 
-uint64_t place_of(const struct tracer_call *call, unsigned depth)
+static uint64_t add_name(uint64_t hash, const char *name)
+{
+	for (; *name; name++)
+		hash = (hash ^ (unsigned char)*name) * FNV_PRIME;
+	return hash * FNV_PRIME;
+}
+
+struct place place_of(const struct tracer_call *call, unsigned depth)
 {
 	static uint64_t words[STACK_MAX / sizeof(uint64_t)];
 	struct iovec here = { words, sizeof(words) }, there;
-	uint64_t place = FNV_BEGIN, last = 0;
+	struct place place = { FNV_BEGIN, FNV_BEGIN };
+	uint64_t last = 0;
 	ssize_t length;
 
 	if (call->stack >= call->stack_end)
-		return 0;
+		return (struct place){ 0 };
 	if (call->stack_end - call->stack < sizeof(words))
 		here.iov_len = call->stack_end - call->stack;
 	/* An address of the other process. NOLINTNEXTLINE(performance-no-int-to-ptr) */
@@ -50,7 +59,9 @@ uint64_t place_of(const struct tracer_call *call, unsigned depth)
 		if (!is_return_address(words[i]) || words[i] == last)
 			continue;
 		last = words[i];
-		place = (place ^ (last - (uint64_t)(uintptr_t)__executable_start)) * FNV_PRIME;
+		place.number = (place.number ^ (last - (uint64_t)(uintptr_t)__executable_start)) *
+			       FNV_PRIME;
+		place.names = add_name(place.names, function_name(last));
 		depth--;
 	}
 	return place;

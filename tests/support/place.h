@@ -10,4 +10,9 @@
 
 #include "tracer.h"
 
-uint64_t place_of(const struct tracer_call *call, unsigned depth);
+struct place {
+	uint64_t number;
+	uint64_t names; /* one made of the functions' names alone: the same in other builds, too */
+};
+
+struct place place_of(const struct tracer_call *call, unsigned depth);

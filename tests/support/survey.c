@@ -1,6 +1,5 @@
 #include "survey.h"
 
-#include "place.h"
 #include "unit.h"
 
 #include <errno.h>
@@ -22,15 +21,15 @@ struct survey *survey_new(unsigned depth)
 	return survey;
 }
 
-uint64_t survey_place(const struct survey *survey, const struct tracer_call *call)
+struct place survey_place(const struct survey *survey, const struct tracer_call *call)
 {
 	return place_of(call, survey->depth + (call->number == SYS_openat2 ? WRAPPED : 0));
 }
 
-static struct spot *spot_at(struct survey *survey, long call, uint64_t place)
+static struct spot *spot_at(struct survey *survey, long call, struct place place)
 {
 	for (size_t i = 0; i < survey->count; i++)
-		if (survey->spots[i].call == call && survey->spots[i].place == place)
+		if (survey->spots[i].call == call && survey->spots[i].place.number == place.number)
 			return &survey->spots[i];
 	assert(survey->count < SPOTS_MAX);
 	survey->spots[survey->count] = (struct spot){ .call = call, .place = place };

@@ -5,13 +5,14 @@
  */
 #pragma once
 
+#include "place.h"
 #include "sweep_world.h"
 
 enum { SPOTS_MAX = 16384 };
 
 struct spot {
 	long call;
-	uint64_t place; /* place_of() */
+	struct place place;
 	size_t times;   /* that an undisturbed pass comes by */
 };
 
@@ -29,7 +30,7 @@ struct survey *survey_new(unsigned depth);
  * place_of() as deep as this survey looks. All openat2() are made by one function, since libc has none:
  * so who calls that counts as well.
  */
-uint64_t survey_place(const struct survey *survey, const struct tracer_call *call);
+struct place survey_place(const struct survey *survey, const struct tracer_call *call);
 
 /* Makes an undisturbed pass, unless another worker has, or is about to. */
 void survey_make(struct survey *survey, struct sweep_world *world, const long *calls,
