@@ -28,7 +28,8 @@ struct backend_effects {
 	 * repository, else as an archive, and reads it back. The caller has stopped everything that
 	 * writes to the tree. 1, with *ret_salvage filled in (strings in the arena); 0: nothing was
 	 * unsaved; -EFBIG more than is salvaged, -ENOSPC it does not fit, -errno: it could not be
-	 * kept, and the tree must stay. What an earlier, killed attempt left is taken over or
+	 * kept, and the tree must stay (error_may_pass: for want of something, or because what it
+	 * is cannot be told just now, so the same may succeed in a moment). What an earlier, killed attempt left is taken over or
 	 * stays; nothing that was salvaged before is ever overwritten.
 	 */
 	int (*salvage)(void *state, const struct resource *resource, struct effort *effort,

@@ -366,8 +366,9 @@ static int worktree_salvage_work(void *context, const struct resource *resource,
 	look(state, resource, arena, &sight);
 	if (sight.contradicts)
 		return refuse(resource, ESTALE, sight.note, error);
+	/* It was seen a moment ago. What cannot be seen for longer, the next pass finds unknown. */
 	if (sight.present == TRI_UNKNOWN)
-		return refuse(resource, EIO, sight.note ? sight.note : "it is unseen", error);
+		return refuse(resource, EAGAIN, sight.note ? sight.note : "it is unseen", error);
 	judge(state, &sight, resource, effort->deadline_ms, arena, &judgement);
 	return worktree_salvage(
 		&sight, &judgement, resource, state->settings, effort, arena, ret_salvage, error);

@@ -77,6 +77,8 @@ void worktree_ask_work(const struct worktree_place *place, struct arena *arena,
 		*ret_judgement = (struct worktree_judgement){ .work = WORK_UNKNOWN };
 	ret_judgement->note = r < 0 ? arena_dup(arena, error.text) : words_take(arena, judged.note);
 	ret_judgement->unseen = r < 0 ? ret_judgement->note : words_take(arena, judged.unseen);
+	if (r < 0)
+		ret_judgement->unseen_code = -r;
 }
 
 static int look_at_branch(void *context, void *result, struct error *error)

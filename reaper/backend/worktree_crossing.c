@@ -8,6 +8,7 @@
 #include "os/unmount.h"
 #include "worktree_walk.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <sys/stat.h>
 
@@ -18,7 +19,16 @@ struct crossing_look {
 	const struct mount_table *table;
 	struct arena *arena;
 	const char *note;
+	int code; /* of what was short, the last such; 0: nothing was */
 };
+
+/* What could not be looked at, since this failed: r is -errno. */
+static enum tri unseen(struct crossing_look *look, int r)
+{
+	if (error_may_pass(r))
+		look->code = -r;
+	return TRI_UNKNOWN;
+}
 
 static const char *described(struct arena *arena, const struct mount *mount, const char *what)
 {
@@ -78,12 +88,14 @@ static bool vanishes(const struct crossing_look *look, const struct mount *mount
 }
 
 /* Recursion is bounded by DEPTH_MAX. What a mount within covers cannot be seen. */
-static enum tri holds_files(int dir, unsigned depth)
+static enum tri holds_files(struct crossing_look *look, int dir, unsigned depth)
 {
 	DIR *stream CLEANUP(stream_done) = stream_open(dir);
 	const struct dirent *entry;
 
-	if (!stream || depth > DEPTH_MAX)
+	if (!stream)
+		return unseen(look, -errno);
+	if (depth > DEPTH_MAX)
 		return TRI_UNKNOWN;
 	while ((entry = stream_next(stream))) {
 		int below CLEANUP(fd_done) = -EBADF;
@@ -98,11 +110,11 @@ static enum tri holds_files(int dir, unsigned depth)
 		below = open_unnoticed(dir, entry->d_name, O_RDONLY | O_DIRECTORY, NULL);
 		if (below == -ENOENT)
 			continue;
-		held = below < 0 ? TRI_UNKNOWN : holds_files(below, depth + 1);
+		held = below < 0 ? unseen(look, below) : holds_files(look, below, depth + 1);
 		if (held != TRI_NO)
 			return held;
 	}
-	return errno ? TRI_UNKNOWN : TRI_NO;
+	return errno ? unseen(look, -errno) : TRI_NO;
 }
 
 /* Whether a path in the tree leads through what may hang. */
@@ -119,7 +131,7 @@ static bool leads_through_served(const struct crossing_look *look, const char *p
 }
 
 /* Whether a directory of the tree holds files; `id`: only when it is in that mount, 0: in any. */
-static enum tri place_holds(const struct crossing_look *look, const char *below, uint64_t id)
+static enum tri place_holds(struct crossing_look *look, const char *below, uint64_t id)
 {
 	char *path CLEANUP(mem_done) = mem_printf("%s/%s", look->tree->path, below);
 	int fd CLEANUP(fd_done) = -EBADF;
@@ -128,13 +140,19 @@ static enum tri place_holds(const struct crossing_look *look, const char *below,
 	if (leads_through_served(look, path))
 		return TRI_UNKNOWN;
 	fd = dir_open_through(look->tree->tree, below, O_PATH | O_NOFOLLOW);
-	if (fd < 0 || fstat(fd, &stat) < 0 || (id && mount_id_of(fd) != id))
+	if (fd < 0)
+		return unseen(look, fd);
+	if (fstat(fd, &stat) < 0)
+		return unseen(look, -errno);
+	if (id && mount_id_of(fd) != id)
 		return TRI_UNKNOWN;
 	if (!S_ISDIR(stat.st_mode))
 		return TRI_YES;
 	fd_done(&fd);
 	fd = dir_open_through(look->tree->tree, below, O_RDONLY | O_DIRECTORY | O_NOATIME);
-	return fd < 0 || (id && mount_id_of(fd) != id) ? TRI_UNKNOWN : holds_files(fd, 0);
+	if (fd < 0)
+		return unseen(look, fd);
+	return id && mount_id_of(fd) != id ? TRI_UNKNOWN : holds_files(look, fd, 0);
 }
 
 static enum crossing judge(struct crossing_look *look, const struct mount *mount)
@@ -194,37 +212,47 @@ static enum crossing judge_all(struct crossing_look *look, const char *path)
 }
 
 enum crossing worktree_crossing(const struct crossing_tree *tree, const char *path,
-	struct arena *arena, const char **ret_note)
+	struct arena *arena, struct crossing_finding *ret_finding)
 {
 	struct crossing_look look = { .tree = tree, .arena = arena };
 	char *whole CLEANUP(mem_done) = mem_printf("%s/%s", tree->path, path);
 	struct error error = { 0 };
 	enum crossing found;
 
-	*ret_note = "it is a mount point, and what is mounted there cannot be told";
-	if (!tree->view || mount_view_now(tree->view, &error) < 0)
+	*ret_finding = (struct crossing_finding){
+		.note = "it is a mount point, and what is mounted there cannot be told",
+		.code = EIO,
+	};
+	if (!tree->view)
 		return CROSSING_UNKNOWN;
+	if (mount_view_now(tree->view, &error) < 0) {
+		ret_finding->code = error.code;
+		return CROSSING_UNKNOWN;
+	}
 	look.table = &tree->view->here;
 	if (!mounts_at(look.table, whole))
 		return CROSSING_UNKNOWN;
 	found = judge_all(&look, whole);
-	*ret_note = look.note;
+	ret_finding->note = look.note;
+	if (look.code)
+		ret_finding->code = look.code;
 	return found;
 }
 
 enum crossing worktree_crossing_unseen(
-	const struct crossing_tree *tree, struct arena *arena, const char **ret_note)
+	const struct crossing_tree *tree, struct arena *arena, struct crossing_finding *ret_finding)
 {
 	struct crossing_look look = { .tree = tree, .arena = arena };
 	const struct mount *const *list;
 	struct error error = { 0 };
 	size_t count;
 
-	*ret_note = NULL;
+	*ret_finding = (struct crossing_finding){ .code = EIO };
 	if (!tree->view)
 		return CROSSING_ELSEWHERE;
 	if (mount_view_now(tree->view, &error) < 0) {
-		*ret_note = arena_dup(arena, error.text);
+		*ret_finding =
+			(struct crossing_finding){ arena_dup(arena, error.text), error.code };
 		return CROSSING_UNKNOWN;
 	}
 	look.table = &tree->view->there;
@@ -234,7 +262,7 @@ enum crossing worktree_crossing_unseen(
 		if (!vanishes(&look, list[i]) ||
 			shows_the_same(mounts_at(&tree->view->here, list[i]->point), list[i]))
 			continue;
-		*ret_note = described(
+		ret_finding->note = described(
 			arena, list[i], ", where only PID 1 sees it, and what it holds vanishes");
 		return CROSSING_UNKNOWN;
 	}

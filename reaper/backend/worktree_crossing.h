@@ -22,16 +22,21 @@ struct crossing_tree {
 	const char *path;        /* of the tree, absolute */
 };
 
+struct crossing_finding {
+	const char *note; /* NULL: nothing to say */
+	int code;         /* of CROSSING_UNKNOWN: what was short (error_may_pass), else EIO */
+};
+
 /*
  * Judges what is mounted at or below a path (relative to the tree) at which a walk that enters no
- * mount came to an end with EXDEV. *ret_note, in the arena, says what it is.
+ * mount came to an end with EXDEV. The finding's note, in the arena, says what it is.
  */
 enum crossing worktree_crossing(const struct crossing_tree *tree, const char *path,
-	struct arena *arena, const char **ret_note);
+	struct arena *arena, struct crossing_finding *ret_finding);
 
 /*
  * The same for what only PID 1 has mounted in the tree: a walk does not meet it. CROSSING_ELSEWHERE
  * when there is nothing.
  */
-enum crossing worktree_crossing_unseen(
-	const struct crossing_tree *tree, struct arena *arena, const char **ret_note);
+enum crossing worktree_crossing_unseen(const struct crossing_tree *tree, struct arena *arena,
+	struct crossing_finding *ret_finding);

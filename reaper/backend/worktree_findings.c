@@ -23,10 +23,12 @@ void findings_unpushed(struct findings *findings, const char *path, const char *
 		findings->first_unpushed = in_words(path, what);
 }
 
-void findings_unknown(struct findings *findings, const char *what)
+void findings_unknown(struct findings *findings, int code, const char *what)
 {
-	if (!findings->unknown)
-		findings->unknown = mem_dup(what);
+	if (findings->unknown)
+		return;
+	findings->unknown = mem_dup(what);
+	findings->unknown_code = code;
 }
 
 static const char *counted(struct arena *arena, const char *first, uint64_t count)

@@ -17,14 +17,15 @@ struct findings {
 	char *first;      /* the first of them, escaped; NULL: none */
 	uint64_t unpushed;
 	char *first_unpushed;
-	char *unknown;   /* the first thing that could not be told; NULL: none */
-	unsigned beyond; /* a set of enum work_beyond */
+	char *unknown;    /* the first thing that could not be told; NULL: none */
+	int unknown_code; /* and its errno */
+	unsigned beyond;  /* a set of enum work_beyond */
 };
 
 /* `path` is bytes of the run and is escaped here; `what` is ours. */
 void findings_unsaved(struct findings *findings, const char *path, const char *what);
 void findings_unpushed(struct findings *findings, const char *path, const char *what);
-void findings_unknown(struct findings *findings, const char *what);
+void findings_unknown(struct findings *findings, int code, const char *what);
 
 /* The answer, and a sentence for it in the arena; NULL when there is nothing to say. */
 enum work findings_work(

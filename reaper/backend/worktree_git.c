@@ -69,8 +69,9 @@ static int library_begin(void)
  * What was short, when that was it. Of most failures the library keeps errno as the end of its message
  * and lets errno itself go when it tidies up; the program sets no locale.
  */
-static int library_cause(const git_error *last, int otherwise)
+int worktree_git_cause(int otherwise)
 {
+	const git_error *last = git_error_last();
 	static const int passing[] = { ENOSPC, EDQUOT, EMFILE, ENFILE, ENOMEM, ENOBUFS, EAGAIN,
 		EINTR };
 
@@ -91,7 +92,7 @@ int worktree_git_error(struct error *error, int code, const char *what, const ch
 		text_escape(last && last->message ? last->message : "no reason given");
 	char *name CLEANUP(mem_done) = text_escape(which);
 
-	return error_say(error, library_cause(last, code), "%s %s: %s", what, name, text);
+	return error_say(error, worktree_git_cause(code), "%s %s: %s", what, name, text);
 }
 
 int worktree_git_begin(struct error *error)

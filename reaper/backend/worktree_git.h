@@ -60,10 +60,10 @@ static inline void odb_done(git_odb **odb)
 	git_odb_free(*odb);
 }
 
-/*
- * Records what the library says went wrong, escaped. Returns -code, or what was short (error_may_pass)
- * when the library says that.
- */
+/* What was short (error_may_pass) when the library's last call failed; `otherwise`: it was nothing such. */
+int worktree_git_cause(int otherwise);
+
+/* Records what the library says went wrong, escaped. Returns -worktree_git_cause(code). */
 int worktree_git_error(struct error *error, int code, const char *what, const char *which);
 
 /* Prepares the library, for what needs no repository. 0 or -EIO. */

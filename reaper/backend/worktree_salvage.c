@@ -179,9 +179,10 @@ int worktree_salvage(const struct sight *sight, const struct worktree_judgement 
 		return 0;
 	/* What more there is to keep was not looked at, also where some work was seen. */
 	if (judgement->work == WORK_UNKNOWN || judgement->unseen)
-		return salvage_fail(resource, EIO,
-			judgement->unseen ? judgement->unseen : "unsaved work cannot be told",
-			error);
+		return judgement->unseen
+			       ? salvage_fail(
+					 resource, judgement->unseen_code, judgement->unseen, error)
+			       : salvage_fail(resource, EIO, "unsaved work cannot be told", error);
 	if (judgement->beyond & BEYOND_LENT)
 		return salvage_fail(resource, EBUSY, judgement->note, error);
 	r = salvage_any(&ask, arena, &salvage, &unsaid);

@@ -35,12 +35,12 @@ static int plan_crossing(struct planner *planner)
 		.tree = planner->tree,
 		.path = planner->scope->path,
 	};
-	const char *note = NULL;
+	struct crossing_finding found;
 
-	if (worktree_crossing(&tree, planner->path.data, &planner->plan->arena, &note) ==
+	if (worktree_crossing(&tree, planner->path.data, &planner->plan->arena, &found) ==
 		CROSSING_ELSEWHERE)
 		return 0;
-	return plan_fail(planner, EXDEV, note);
+	return plan_fail(planner, error_may_pass(-found.code) ? found.code : EXDEV, found.note);
 }
 
 static size_t path_enter(struct planner *planner, const char *name)

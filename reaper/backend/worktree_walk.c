@@ -46,7 +46,7 @@ static void walk_unknown(struct worktree_walk *walk, const char *path, int code)
 	char *escaped CLEANUP(mem_done) = text_escape(*path ? path : ".");
 	char *what CLEANUP(mem_done) = mem_printf("%s cannot be read: %s", escaped, strerror(code));
 
-	findings_unknown(walk->findings, what);
+	findings_unknown(walk->findings, code, what);
 }
 
 static void walk_saved(struct worktree_walk *walk, const char *path, enum saved saved)
@@ -153,11 +153,11 @@ void worktree_ignore_read(struct ignore *ignore, int dir, const char *path)
 static bool walk_exhausted(struct worktree_walk *walk)
 {
 	if (walk->deadline_ms && deadline_left_ms(walk->deadline_ms) == 0) {
-		findings_unknown(walk->findings, "the tree takes too long to look at");
+		findings_unknown(walk->findings, ETIME, "the tree takes too long to look at");
 		walk->entries = WALK_ENTRIES_MAX;
 	}
 	if (++walk->entries > WALK_ENTRIES_MAX)
-		findings_unknown(walk->findings, "the tree has too many entries to look at");
+		findings_unknown(walk->findings, EFBIG, "the tree has too many entries to look at");
 	return walk->entries > WALK_ENTRIES_MAX || walk->findings->unsaved > WALK_UNSAVED_MAX;
 }
 

@@ -27,7 +27,7 @@ static void judge_done(struct judge *judge)
 
 static void judge_unknown(struct judge *judge, const struct error *error)
 {
-	findings_unknown(&judge->findings, error->text);
+	findings_unknown(&judge->findings, error->code, error->text);
 }
 
 static bool judge_contained(struct judge *judge, const git_oid *commit)
@@ -165,7 +165,8 @@ static int judge_head(struct judge *judge)
 	git_oid_tostr(judge->judgement->head, COMMIT_TEXT, &commit);
 	if (!candidates_add(
 		    &judge->candidates, &commit, judge_commit(judge, &commit, "HEAD"), true))
-		findings_unknown(&judge->findings, "the commit at HEAD cannot be read");
+		findings_unknown(&judge->findings, worktree_git_cause(EIO),
+			"the commit at HEAD cannot be read");
 	return 1;
 }
 
@@ -359,5 +360,6 @@ void worktree_work_judge(const struct worktree_place *place, struct arena *arena
 	ret_judgement->note = judge_note(&judge, work, ret_judgement->note);
 	ret_judgement->beyond = judge.findings.beyond;
 	ret_judgement->unseen = arena_dup(arena, judge.findings.unknown);
+	ret_judgement->unseen_code = judge.findings.unknown_code;
 	ret_judgement->work = work == WORK_CLEAN && place->tree < 0 ? WORK_NONE : work;
 }

@@ -42,6 +42,7 @@ struct worktree_judgement {
 	unsigned beyond;  /* why a commit cannot hold it: a set of enum work_beyond */
 	/* What could not be looked at beside the work that was seen (in the arena), or NULL. */
 	const char *unseen;
+	int unseen_code; /* and its errno */
 	/* Where the recorded branch stood while it was judged, "" when there is none; and its HEAD. */
 	char branch_tip[COMMIT_TEXT], head[COMMIT_TEXT];
 };

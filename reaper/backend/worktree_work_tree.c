@@ -122,7 +122,7 @@ void worktree_work_tree_modules(struct judge *judge)
 		r = worktree_private_modules(
 			gitdir, judge->place->gitdir, judge_module, judge, &error);
 	if (r < 0 && r != -ENOENT)
-		findings_unknown(&judge->findings, error.text);
+		findings_unknown(&judge->findings, -r, error.text);
 }
 
 int worktree_submodule_saved(const struct worktree_place *place, int directory, const char *path,
@@ -151,17 +151,17 @@ static void judge_crossing(void *context, const char *path)
 	struct judge *judge = context;
 	const struct crossing_tree tree = crossing_tree_of(judge);
 	char *escaped CLEANUP(mem_done) = text_escape(path), *words CLEANUP(mem_done) = NULL;
-	const char *note;
+	struct crossing_finding found;
 
-	switch (worktree_crossing(&tree, path, judge->arena, &note)) {
+	switch (worktree_crossing(&tree, path, judge->arena, &found)) {
 	case CROSSING_ELSEWHERE:
 		return;
 	case CROSSING_HOLDS:
-		findings_unsaved(&judge->findings, path, note);
+		findings_unsaved(&judge->findings, path, found.note);
 		return;
 	case CROSSING_UNKNOWN:
-		words = mem_printf("%s: %s", escaped, note);
-		findings_unknown(&judge->findings, words);
+		words = mem_printf("%s: %s", escaped, found.note);
+		findings_unknown(&judge->findings, found.code, words);
 		return;
 	}
 }
@@ -169,10 +169,10 @@ static void judge_crossing(void *context, const char *path)
 static void judge_unseen_mounts(struct judge *judge)
 {
 	const struct crossing_tree tree = crossing_tree_of(judge);
-	const char *note;
+	struct crossing_finding found;
 
-	if (worktree_crossing_unseen(&tree, judge->arena, &note) == CROSSING_UNKNOWN)
-		findings_unknown(&judge->findings, note);
+	if (worktree_crossing_unseen(&tree, judge->arena, &found) == CROSSING_UNKNOWN)
+		findings_unknown(&judge->findings, found.code, found.note);
 }
 
 void worktree_work_tree(struct judge *judge)

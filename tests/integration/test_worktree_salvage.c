@@ -4,6 +4,7 @@
  * find everything.
  */
 #include "git_fixture.h"
+#include "place.h"
 #include "workdir.h"
 
 #include "backend/backend.h"
@@ -16,6 +17,7 @@
 #include <errno.h>
 #include <signal.h>
 #include <sys/mount.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
 
@@ -967,6 +969,96 @@ static void work_beside_what_cannot_be_seen_is_not_salvaged_alone(void **state)
 	assert_int_equal(umount2(point, MNT_DETACH), 0);
 }
 
+/* A salvage of which one call fails: the first that is made from a place that none was made from before. */
+struct shortage {
+	struct git_fixture *fixture;
+	uint64_t tried[512];
+	size_t count;
+	bool came;
+};
+
+enum { SHORTAGE_SALVAGED, SHORTAGE_PASSES, SHORTAGE_STAYS };
+
+static int fail_once(void *context, const struct tracer_call *call)
+{
+	const unsigned ours = call->number == SYS_openat2 ? 3 : 1; /* see survey_place() */
+	struct shortage *shortage = context;
+	uint64_t place = place_of(call, ours).number;
+
+	for (size_t i = 0; i < shortage->count; i++)
+		if (shortage->came || shortage->tried[i] == place)
+			return TRACER_GO_ON;
+	assert_true(shortage->count < ARRAY_SIZE(shortage->tried));
+	shortage->tried[shortage->count++] = place;
+	shortage->came = true;
+	return -EMFILE;
+}
+
+static int salvage_short(void *context)
+{
+	struct shortage *shortage = context;
+	struct error error;
+	int r = salvage_fails(shortage->fixture, &error);
+
+	if (r == 1)
+		return SHORTAGE_SALVAGED;
+	if (error_may_pass(r))
+		return SHORTAGE_PASSES;
+	(void)fprintf(stderr, "# it answers %d: %s\n", r, error.text);
+	return SHORTAGE_STAYS;
+}
+
+static void change_r1(struct git_fixture *fixture)
+{
+	git_fixture_sh(fixture, "echo x >ws/r1/new; echo y >ws/r1/dir/b.txt");
+}
+
+/* In a commit or, where the library takes HEAD for missing, in the archive that stands in for it. */
+static void expect_change_kept(struct git_fixture *fixture)
+{
+	git_fixture_sh(fixture,
+		"mkdir out; if git -C repo rev-parse -q --verify refs/sbx/salvage/r1 >/dev/null; "
+		"then git -C repo archive refs/sbx/salvage/r1 | tar -x -C out; "
+		"else tar --zstd --warning=no-unknown-keyword -xf state/salvage/r1,1.tar.zst -C "
+		"out; fi; "
+		"cd out; find . -name new -type f | xargs grep -qx x; "
+		"find . -path '*/dir/b.txt' | xargs grep -qx y");
+}
+
+/* Whatever is short at any one call, in any process of it: that passes, or nothing is lost by it. */
+static void what_is_short_once_is_said_to_pass(void **state)
+{
+	static const long calls[] = { SYS_open, SYS_openat, SYS_openat2 };
+	struct git_fixture *fixture = *state;
+	struct shortage shortage = { .fixture = fixture };
+	const struct trace trace = {
+		.calls = calls,
+		.call_count = ARRAY_SIZE(calls),
+		.on_call = fail_once,
+		.context = &shortage,
+		.program = salvage_short,
+		.program_context = &shortage,
+	};
+	size_t passed = 0;
+
+	change_r1(fixture);
+	do {
+		int status;
+
+		shortage.came = false;
+		status = tracer_run(&trace);
+		assert_true(WIFEXITED(status));
+		assert_int_not_equal(WEXITSTATUS(status), SHORTAGE_STAYS);
+		passed += WEXITSTATUS(status) == SHORTAGE_PASSES;
+		if (WEXITSTATUS(status) != SHORTAGE_SALVAGED)
+			continue;
+		expect_change_kept(fixture);
+		git_fixture_reset(fixture);
+		change_r1(fixture);
+	} while (shortage.came);
+	assert_true(passed > 0);
+}
+
 static void archives_go_only_where_nobody_else_writes(void **state)
 {
 	static const char *const plants[] = {
@@ -1071,6 +1163,7 @@ int main(void)
 		case_of(an_archive_never_stands_for_what_it_does_not_hold),
 		case_of(a_tree_whose_work_cannot_be_told_stays),
 		case_of(work_beside_what_cannot_be_seen_is_not_salvaged_alone),
+		case_of(what_is_short_once_is_said_to_pass),
 		case_of(archives_go_only_where_nobody_else_writes),
 	};
 
