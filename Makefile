@@ -116,7 +116,8 @@ tests: all $(TESTS)
 # The sweeps fit into every run of the tests without sanitizers.
 sweeps: all
 ifneq ($(BUILD),build/release)
-	$(MAKE) MODE=release BUILD=build/release $(SWEEPS:%=build/release/tests/integration/%)
+	$(MAKE) MODE=release BUILD=build/release \
+		$(patsubst %,build/release/tests/integration/%,$(SWEEPS) test_model)
 endif
 
 # libFuzzer comes with clang; the library is built once more, so that it sees where an input leads.
