@@ -58,7 +58,8 @@ enum {
 /* One history in the world, and the first thing that is wrong with it. */
 struct play {
 	struct model_world *world;
-	struct model model;
+	struct model model, saved;                        /* saved: when its books were copied */
+	enum { SAVED_NONE, SAVED_OWN, SAVED_OTHER } copy; /* other: of books that were lost since */
 	struct told told, forecast;
 	unsigned at; /* the operation */
 	unsigned passes;
@@ -342,26 +343,63 @@ static bool is_as_it_was(const struct play *play, const struct sight *sights)
 	return same;
 }
 
-/* A database that is missing where one has been is no empty one: all say so until a person says it. */
-static void do_lose_books(struct play *play)
+/* Without the database that has been there nothing can be done. */
+static void refuse_all(struct play *play)
 {
 	static const char *const verbs[] = { "--json", "list --json", "--dry-run", "pin r0",
 		"register r1", "finish r2 --ok", "unpin r3" };
-	struct sight sights[OP_RUNS];
 	int code;
+
+	for (size_t i = 0; i < ARRAY_SIZE(verbs); i++) {
+		code = answer(play, verbs[i]);
+		if (code != EXIT_STATE)
+			fault(play, "'%s' answers %d without the database", verbs[i], code);
+	}
+}
+
+/* A database that is missing where one has been is no empty one: all say so until a person says it. */
+static void do_lose_books(struct play *play)
+{
+	struct sight sights[OP_RUNS];
 
 	if (!model_world_lose_books(play->world))
 		return;
 	look_at_all(play, sights);
-	for (size_t i = 0; i < ARRAY_SIZE(verbs); i++) {
-		code = answer(play, verbs[i]);
-		if (code != EXIT_STATE)
-			fault(play, "'%s' answers %d without a database", verbs[i], code);
-	}
+	refuse_all(play);
 	(void)verb(play, "check --new-database");
 	if (!is_as_it_was(play, sights))
 		fault(play, "something changed while there was no database, or with a new one");
 	model_books_lost(&play->model, sights);
+	if (play->copy == SAVED_OWN)
+		play->copy = SAVED_OTHER;
+}
+
+static void do_save_books(struct play *play)
+{
+	if (!model_world_save_books(play->world))
+		return;
+	play->saved = play->model;
+	play->copy = SAVED_OWN;
+}
+
+/* An old copy is the database as it was; one of another is not this database. */
+static void do_old_books(struct play *play)
+{
+	struct sight sights[OP_RUNS];
+
+	if (play->copy == SAVED_NONE)
+		return;
+	look_at_all(play, sights);
+	model_world_swap_books(play->world);
+	if (play->copy == SAVED_OTHER) {
+		refuse_all(play);
+		model_world_swap_books(play->world);
+	} else {
+		model_books_old(&play->model, &play->saved, sights);
+	}
+	if (!is_as_it_was(play, sights))
+		fault(play, "something changed when a copy of the database was put back");
+	play->copy = SAVED_NONE;
 }
 
 static void do_host(struct play *play, const struct op *op)
@@ -390,6 +428,12 @@ static void do_host(struct play *play, const struct op *op)
 	case OP_LOSE_BOOKS:
 		do_lose_books(play);
 		return;
+	case OP_SAVE_BOOKS:
+		do_save_books(play);
+		return;
+	case OP_OLD_BOOKS:
+		do_old_books(play);
+		return;
 	default:
 		abort();
 	}
@@ -403,6 +447,7 @@ struct pass {
 	char words[128];
 	struct sight before[OP_RUNS], after[OP_RUNS];
 	struct expectation expected[OP_RUNS];
+	struct model_braking braking;
 };
 
 static const char *name_of(unsigned run)
@@ -431,6 +476,7 @@ static void pass_prepare(struct play *play, const struct op *op, struct pass *re
 		ret->before[run] = model_world_look(play->world, run);
 		ret->expected[run] = model_expect(&play->model, run, &ret->before[run], &ret->way);
 	}
+	ret->braking = model_brake_expect(&play->model, &ret->way, ret->expected);
 }
 
 static void look_after(struct play *play, struct pass *pass)
@@ -575,6 +621,7 @@ static void take_note(
 	for (unsigned run = 0; run < OP_RUNS; run++)
 		model_run_passed(&play->model, run, &pass->expected[run],
 			told_find(told, name_of(run)), &pass->after[run], end);
+	model_brake_passed(&play->model, &pass->way, &pass->braking, end);
 	model_passed(&play->model, end);
 }
 
@@ -954,6 +1001,7 @@ static void drain(struct play *play)
 {
 	static const struct op after[] = { { OP_ADVANCE, 0, 30 * 86400 }, { OP_PASS, 0, 0 },
 		{ OP_ADVANCE, 0, 2 * 86400 }, { OP_PASS, 0, 0 }, { OP_PASS, 0, 0 } };
+	static const struct op released[] = { { OP_ADVANCE, 0, 2 * 86400 }, { OP_PASS, 0, 0 } };
 
 	for (unsigned run = 0; run < OP_RUNS; run++) {
 		const struct model_run *known = &play->model.runs[run];
@@ -967,6 +1015,8 @@ static void drain(struct play *play)
 		do_op(play, &(struct op){ OP_RESUME, 0, 0 });
 	for (size_t i = 0; i < ARRAY_SIZE(after) && !*play->fault; i++)
 		do_op(play, &after[i]);
+	for (size_t i = 0; play->model.braking && i < ARRAY_SIZE(released) && !*play->fault; i++)
+		do_op(play, &released[i]);
 	if (!*play->fault)
 		check_end(play);
 }
@@ -976,6 +1026,7 @@ static bool play_ops(struct play *play, const struct ops *ops)
 {
 	*play->fault = 0;
 	play->passes = 0;
+	play->copy = SAVED_NONE;
 	simclock_start();
 	simclock_freeze_wall();
 	model_world_begin(play->world, ops);

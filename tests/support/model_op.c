@@ -18,6 +18,7 @@ static const struct {
 	[OP_UNSAVED] = { "unsaved", false, 0, 3, { 0, 1, 2 } },
 	[OP_BRANCH] = { "branch", false, 0, 3, { 0, 1, 2 } },
 	[OP_ADOPT] = { "adopt", false, 0, 2, { 0, 1 } },
+	[OP_BRAKE] = { "brake", false, 0, 4, { 0, 0, 0, 1 } },
 
 	[OP_TREE] = { "tree", true, 2, 0, { 0 } },
 	[OP_PLAIN] = { "plain", true, 1, 0, { 0 } },
@@ -69,6 +70,8 @@ static const struct {
 	[OP_HOLD] = { "hold", false, 1, 2, { 0, 1 HOURS } },
 	[OP_RESUME] = { "resume", false, 2, 0, { 0 } },
 	[OP_LOSE_BOOKS] = { "lose_books", false, 2, 0, { 0 } },
+	[OP_SAVE_BOOKS] = { "save_books", false, 3, 0, { 0 } },
+	[OP_OLD_BOOKS] = { "old_books", false, 3, 0, { 0 } },
 
 	[OP_PASS] = { "pass", false, 22, 0, { 0 } },
 	[OP_PASS_MAX] = { "pass_max", false, 2, 2, { 1, 2 } },
@@ -149,6 +152,7 @@ void ops_random(struct ops *ret_ops, uint64_t seed)
 	add(ret_ops, &random, OP_UNSAVED, 0);
 	add(ret_ops, &random, OP_BRANCH, 0);
 	add(ret_ops, &random, OP_ADOPT, 0);
+	add(ret_ops, &random, OP_BRAKE, 0);
 	steps = STEPS_LEAST + choose(&random, STEPS_SPREAD);
 	for (unsigned i = 0; i < steps; i++) {
 		enum op_kind kind = choose_kind(&random);

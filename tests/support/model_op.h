@@ -11,6 +11,7 @@ enum op_kind {
 	OP_UNSAVED, /* 0 salvage, 1 keep, 2 discard */
 	OP_BRANCH,  /* 0 merged, 1 keep, 2 delete */
 	OP_ADOPT,
+	OP_BRAKE, /* 1: more than BRAKE_RUNS runs that fall due at once are held back */
 
 	/* what a run makes */
 	OP_TREE,  /* a linked worktree */
@@ -63,6 +64,8 @@ enum op_kind {
 	OP_HOLD,   /* for so long; 0: until resumed */
 	OP_RESUME,
 	OP_LOSE_BOOKS, /* the database is lost, and made anew from what stands beside the trees */
+	OP_SAVE_BOOKS, /* somebody makes a copy of the database, */
+	OP_OLD_BOOKS,  /* and puts it back */
 
 	/* passes */
 	OP_PASS,

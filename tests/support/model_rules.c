@@ -45,6 +45,7 @@ void model_begin(struct model *model, const struct ops *ops, int64_t now_s)
 		.unsaved = ops_setting(ops, OP_UNSAVED) % 3,
 		.branch = ops_setting(ops, OP_BRANCH) % 3,
 		.adopt = ops_setting(ops, OP_ADOPT) != 0,
+		.braking = ops_setting(ops, OP_BRAKE) != 0,
 		.now_s = now_s,
 		.true_s = now_s,
 		.never = true,
@@ -71,6 +72,7 @@ void model_host(struct model *model, const struct op *op, int64_t now_s)
 		return;
 	}
 	if (op->kind == OP_STEP) {
+		model->brake = model->brake == UNTRIPPED ? UNTRIPPED : PERHAPS_TRIPPED;
 		if (op->value > 0)
 			model->disturbed_s += op->value; /* at the latest */
 	} else {
@@ -108,7 +110,7 @@ static enum maybe clock_stepped(const struct model *model)
 	return model->clock_count && all == YES ? YES : any;
 }
 
-static bool is_held(const struct model *model)
+bool model_is_held(const struct model *model)
 {
 	return model->held && (!model->held_until_s || model->held_until_s > model->now_s);
 }
@@ -360,6 +362,7 @@ void model_books_lost(struct model *model, const struct sight *sights)
 	model->suspended = false;
 	model->graced_s = 0;
 	model->held = false;
+	model->brake = UNTRIPPED;
 	for (unsigned run = 0; run < OP_RUNS; run++)
 		run_books_lost(model, &model->runs[run], &sights[run]);
 }
@@ -627,7 +630,7 @@ static enum maybe what_keeps(const struct model *model, unsigned number, const s
 		const char *why;
 	} all[] = {
 		{ way->only >= 0 && way->only != (int)number ? YES : NO, "another was asked for" },
-		{ is_held(model) ? YES : NO, "passes are held" },
+		{ model_is_held(model) ? YES : NO, "passes are held" },
 		{ is_refused(run, sight), "record and world contradict each other" },
 		{ is_pinned(model, run), "it is pinned" },
 		{ is_locked(run, sight), "its worktree is locked" },

@@ -75,6 +75,10 @@ struct model {
 	bool suspended;      /* no pass was since */
 	bool held;
 	int64_t held_until_s; /* 0: until resumed */
+
+	bool braking; /* there is a brake; then: */
+	enum model_brake { UNTRIPPED, TRIPPED, PERHAPS_TRIPPED } brake;
+	int64_t brake_s; /* when it tripped */
 };
 
 /* How a pass is done. */
@@ -102,6 +106,9 @@ void model_run_told(struct model *model, const struct op *op, int code, const st
 /* The books were lost, and made anew; `sights` of all runs. */
 void model_books_lost(struct model *model, const struct sight *sights);
 
+/* A copy of the books was put back that was made when `then` was so. */
+void model_books_old(struct model *model, const struct model *then, const struct sight *sights);
+
 struct expectation model_expect(const struct model *model, unsigned number,
 	const struct sight *sight, const struct pass_way *way);
 
@@ -117,3 +124,18 @@ enum pass_end { PASS_WHOLE, PASS_DISTURBED, PASS_KILLED };
 void model_run_passed(struct model *model, unsigned number, const struct expectation *expected,
 	const struct told_run *told, const struct sight *after, enum pass_end end);
 void model_passed(struct model *model, enum pass_end end);
+
+/* What is due in a pass, and whether the brake holds that back. */
+struct model_braking {
+	unsigned surely, perhaps;
+	enum maybe holds;
+};
+
+/* Takes back in what is expected of the runs what the brake may hold back. */
+struct model_braking model_brake_expect(
+	const struct model *model, const struct pass_way *way, struct expectation *runs);
+void model_brake_passed(struct model *model, const struct pass_way *way,
+	const struct model_braking *braking, enum pass_end end);
+
+/* Whether passes are held by a person. */
+bool model_is_held(const struct model *model);

@@ -220,10 +220,10 @@ static void write_settings(struct model_world *world, const struct ops *ops)
 		"keep_abandoned = 1h\nkeep_orphan = 1h\nunsaved = %s\nbranch = %s\n"
 		"salvage_keep = 3650d\nhistory = 3650d\n"
 		"[cgroups]\nroot = %s\n[disk]\nhigh = 100%%\nlow = 99%%\n"
-		"[limits]\nbrake_runs = 0\n",
+		"[limits]\nbrake_runs = %d\nbrake_share = 50%%\n",
 		path, path, path, path, ops_setting(ops, OP_ADOPT) ? "worktrees" : "none",
 		unsaved[ops_setting(ops, OP_UNSAVED) % 3], branch[ops_setting(ops, OP_BRANCH) % 3],
-		groups_root() + 1);
+		groups_root() + 1, ops_setting(ops, OP_BRAKE) ? 2 : 0);
 
 	put(world, "reap.ini", text);
 }
@@ -484,6 +484,24 @@ bool model_world_lose_books(struct model_world *world)
 	drop(world, "reap.db");
 	drop(world, "reap.db-journal");
 	return true;
+}
+
+bool model_world_save_books(struct model_world *world)
+{
+	struct stat journal;
+
+	if (!has(world, "reap.db") ||
+		(fstatat(world->dir, "reap.db-journal", &journal, 0) == 0 && journal.st_size > 0))
+		return false;
+	copy_file(world, "reap.db", "books.copy");
+	return true;
+}
+
+void model_world_swap_books(struct model_world *world)
+{
+	drop(world, "reap.db-journal");
+	assert_return_code(
+		renameat2(world->dir, "books.copy", world->dir, "reap.db", RENAME_EXCHANGE), errno);
 }
 
 /* ---- looking at it */

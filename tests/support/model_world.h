@@ -44,6 +44,12 @@ void model_world_apply(struct model_world *world, const struct op *op, int64_t n
 /* Removes the database, but not what says that one has been there. false: there is none. */
 bool model_world_lose_books(struct model_world *world);
 
+/* A copy of the database; false: there is none, or one that a dead pass left unfinished. */
+bool model_world_save_books(struct model_world *world);
+
+/* The copy takes the place of the database, and the other way round. */
+void model_world_swap_books(struct model_world *world);
+
 struct sight model_world_look(const struct model_world *world, unsigned run);
 bool sight_equal(const struct sight *a, const struct sight *b);
 
