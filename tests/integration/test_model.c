@@ -986,8 +986,8 @@ static void check_end(struct play *play)
 		int tombstones = told_tombstones(out, name_of(run));
 
 		all &= !model_is_known(known);
-		if (model_is_known(known) && expected.reap != NO && !expected.tree_stays &&
-			play->model.unsaved != UNSAVED_KEPT)
+		if (model_is_known(known) && expected.reap != NO && !expected.stuck &&
+			!expected.tree_stays && play->model.unsaved != UNSAVED_KEPT)
 			fault(play, "r%u never goes", run);
 		if (tombstones != (int)known->tombstones)
 			fault(play, "r%u went %u times and has %d tombstones", run,

@@ -684,6 +684,7 @@ struct expectation model_expect(const struct model *model, unsigned number,
 		expected.reap = least(expected.reap, MAYBE);
 	expected.tree_stays = (model->unsaved == UNSAVED_KEPT && unsaved == YES) ||
 			      owns_tree(model, run, sight) == NO;
+	expected.stuck = is_refused(run, sight) != NO;
 	expected.stays_whole = expected.reap == NO && expected.stop == NO;
 	return expected;
 }

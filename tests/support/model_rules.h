@@ -91,6 +91,7 @@ struct expectation {
 	enum maybe reap, stop;
 	bool tree_stays;  /* when it goes, its tree does not */
 	bool stays_whole; /* neither goes nor is stopped */
+	bool stuck;       /* only a person may be able to end it */
 	const char *why;  /* it does not surely go */
 };
 
