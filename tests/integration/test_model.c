@@ -256,11 +256,13 @@ static int do_register(struct play *play, const struct op *op, const struct sigh
 	char *path CLEANUP(mem_done) =
 		mem_printf("--path %s/scratch/r%u", play->world->path, op->run);
 	char *group CLEANUP(mem_done) = mem_printf("--cgroup %s/r%u", groups_root(), op->run);
+	char *box CLEANUP(mem_done) =
+		mem_printf("--container %s", play->world->containers[op->run]);
 	char *owner CLEANUP(mem_done) = mem_printf("--pid %d", play->world->owner[op->run]);
 	char *ttl CLEANUP(mem_done) = mem_printf("--ttl %llds", (long long)op->value);
-	char *words CLEANUP(mem_done) = mem_printf("register r%u %s %s %s %s", op->run,
+	char *words CLEANUP(mem_done) = mem_printf("register r%u %s %s %s %s %s", op->run,
 		run->row.there ? "" : ttl, sight->scratch ? path : "", sight->group ? group : "",
-		sight->owner ? owner : "");
+		sight->owner ? owner : "", sight->container ? box : "");
 	int code;
 
 	if (!sight->tree && !sight->scratch && !run->row.there)
@@ -417,6 +419,7 @@ static void do_host(struct play *play, const struct op *op)
 	case OP_REBOOT:
 		for (unsigned run = 0; run < OP_RUNS; run++)
 			model_world_end_processes(play->world, run);
+		model_world_end_containers(play->world);
 		simclock_reboot(op->value, UP_S);
 		break;
 	case OP_HOLD:
@@ -424,6 +427,12 @@ static void do_host(struct play *play, const struct op *op)
 		break;
 	case OP_RESUME:
 		(void)verb(play, "resume");
+		break;
+	case OP_ENGINE_WAY:
+		model_world_engine(play->world, (enum model_engine)op->value);
+		break;
+	case OP_ENGINE_RESTART:
+		model_world_end_containers(play->world);
 		break;
 	case OP_LOSE_BOOKS:
 		do_lose_books(play);
@@ -520,6 +529,8 @@ static void check_kept(struct play *play, const struct pass *pass, unsigned run)
 		    (!play->model.runs[run].scratch && !play->model.runs[run].loose)) &&
 		(before->scratch != after->scratch || before->scratch_sum != after->scratch_sum))
 		fault(play, "the path of r%u was to stay: %s", run, expected->why);
+	if (expected->reap == NO && before->container != after->container)
+		fault(play, "the container of r%u was to stay: %s", run, expected->why);
 	if (before->guest && !after->guest)
 		fault(play, "a process that is not the run's was killed in r%u", run);
 	if (before->owner && !after->owner && !play->model.runs[run].owner)
@@ -583,6 +594,8 @@ static void check_done(struct play *play, const struct pass *pass, unsigned run)
 			told ? told->result : "", told ? told->error : "");
 	if (expected->stop == YES && pass->after[run].owner && play->model.runs[run].owner)
 		fault(play, "the process of r%u was to be stopped", run);
+	if (expected->stop == YES && pass->after[run].runs && play->model.runs[run].container)
+		fault(play, "the container of r%u was to be stopped", run);
 }
 
 /* P10: a forecast changes nothing, and says what the pass then does. */
@@ -954,7 +967,7 @@ static void do_op(struct play *play, const struct op *op)
 		do_pass(play, op);
 	else if (op->kind >= OP_ADVANCE)
 		do_host(play, op);
-	else if (op->kind > OP_ADOPT)
+	else if (op->kind > OP_ENGINE)
 		do_to_run(play, op);
 }
 
@@ -1013,6 +1026,8 @@ static void drain(struct play *play)
 	}
 	if (play->model.held)
 		do_op(play, &(struct op){ OP_RESUME, 0, 0 });
+	do_op(play, &(struct op){ OP_ENGINE_WAY, 0, ENGINE_WELL });
+	do_op(play, &(struct op){ OP_ENGINE_RESTART, 0, 0 });
 	for (size_t i = 0; i < ARRAY_SIZE(after) && !*play->fault; i++)
 		do_op(play, &after[i]);
 	for (size_t i = 0; play->model.braking && i < ARRAY_SIZE(released) && !*play->fault; i++)

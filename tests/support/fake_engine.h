@@ -19,6 +19,7 @@ enum fake_engine_way {
 	FAKE_ENGINE_BUSY,    /* 409, "removal of container x is already in progress", for ever */
 	FAKE_ENGINE_RESTART, /* hangs up, has no socket for FAKE_ENGINE_DOWN_MS, then is well again;
 				what ran has ended */
+	FAKE_ENGINE_LIES,    /* 204, and nothing was done */
 	FAKE_ENGINE_ABSENT,  /* no socket */
 	FAKE_ENGINE_FULL     /* never accepts, and its queue of connections is full */
 };

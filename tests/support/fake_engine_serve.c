@@ -222,6 +222,9 @@ static void server_answer(struct server *server, int peer, const char *request)
 		fake_engine_reply(&reply, 409,
 			"{\"message\":\"removal of container x is already in progress\"}");
 		break;
+	case FAKE_ENGINE_LIES:
+		fake_engine_reply(&reply, 204, "");
+		break;
 	case FAKE_ENGINE_RESTART:
 		(void)close(peer);
 		server_restart(server);

@@ -34,6 +34,8 @@ static void run_old(struct model_run *run, const struct model_run *then, const s
 	run->tree = then->tree;
 	run->scratch = then->scratch;
 	run->group = then->group;
+	run->container = then->container;
+	run->failed |= then->failed;
 	run->owner = then->owner;
 	run->record = then->record && run->record;
 	run->begun = run->begun > then->begun ? run->begun : then->begun;

@@ -19,6 +19,7 @@ static const struct {
 	[OP_BRANCH] = { "branch", false, 0, 3, { 0, 1, 2 } },
 	[OP_ADOPT] = { "adopt", false, 0, 2, { 0, 1 } },
 	[OP_BRAKE] = { "brake", false, 0, 4, { 0, 0, 0, 1 } },
+	[OP_ENGINE] = { "engine", false, 0, 3, { 0, 0, 1 } },
 
 	[OP_TREE] = { "tree", true, 2, 0, { 0 } },
 	[OP_PLAIN] = { "plain", true, 1, 0, { 0 } },
@@ -26,6 +27,7 @@ static const struct {
 	[OP_GROUP] = { "group", true, 1, 0, { 0 } },
 	[OP_OWNER] = { "owner", true, 1, 0, { 0 } },
 	[OP_GUEST] = { "guest", true, 2, 0, { 0 } },
+	[OP_CONTAINER] = { "container", true, 2, 0, { 0 } },
 	[OP_REGISTER] = { "register", true, 4, 4, { 30 MINUTES, 2 HOURS, 2 HOURS, 12 HOURS } },
 	[OP_COMMIT] = { "commit", true, 2, 0, { 0 } },
 	[OP_DIRTY] = { "dirty", true, 3, 0, { 0 } },
@@ -35,6 +37,7 @@ static const struct {
 	[OP_FINISH_FAILED] = { "finish_failed", true, 5, 0, { 0 } },
 	[OP_FORGET] = { "forget", true, 1, 0, { 0 } },
 	[OP_CRASH] = { "crash", true, 4, 0, { 0 } },
+	[OP_CONTAINER_ENDS] = { "container_ends", true, 1, 0, { 0 } },
 
 	[OP_MARK] = { "mark", true, 2, 3, { 0, 1 HOURS, 1 DAYS } },
 	[OP_MARK_DONE] = { "mark_done", true, 2, 3, { 1 MINUTES, 1 HOURS, 1 DAYS } },
@@ -50,6 +53,7 @@ static const struct {
 	[OP_LOSE_MARKER] = { "lose_marker", true, 2, 0, { 0 } },
 	[OP_LOSE_SCRATCH] = { "lose_scratch", true, 1, 0, { 0 } },
 	[OP_LOSE_GROUP] = { "lose_group", true, 1, 0, { 0 } },
+	[OP_LOSE_CONTAINER] = { "lose_container", true, 1, 0, { 0 } },
 	[OP_RECREATE] = { "recreate", true, 3, 0, { 0 } },
 	[OP_RECREATE_SCRATCH] = { "recreate_scratch", true, 1, 0, { 0 } },
 	[OP_LOCK] = { "lock", true, 1, 0, { 0 } },
@@ -69,6 +73,10 @@ static const struct {
 	[OP_REBOOT] = { "reboot", false, 2, 3, { 1 MINUTES, 1 HOURS, 1 DAYS } },
 	[OP_HOLD] = { "hold", false, 1, 2, { 0, 1 HOURS } },
 	[OP_RESUME] = { "resume", false, 2, 0, { 0 } },
+	[OP_ENGINE_WAY] = { "engine_way", false, 3, 6,
+		{ ENGINE_WELL, ENGINE_WELL, ENGINE_ABSENT, ENGINE_FAILS, ENGINE_HALF,
+			ENGINE_REMOVAL_FAILS } },
+	[OP_ENGINE_RESTART] = { "engine_restart", false, 1, 0, { 0 } },
 	[OP_LOSE_BOOKS] = { "lose_books", false, 2, 0, { 0 } },
 	[OP_SAVE_BOOKS] = { "save_books", false, 3, 0, { 0 } },
 	[OP_OLD_BOOKS] = { "old_books", false, 3, 0, { 0 } },
@@ -123,12 +131,20 @@ static void add_run(struct ops *ops, uint64_t *random)
 		add(ops, random, OP_GROUP, run);
 	if (choose(random, 4) == 0)
 		add(ops, random, OP_OWNER, run);
+	if (ops_setting(ops, OP_ENGINE) && choose(random, 2))
+		add(ops, random, OP_CONTAINER, run);
 	if (choose(random, 5))
 		add(ops, random, OP_REGISTER, run);
 	else if (choose(random, 2))
 		add(ops, random, choose(random, 2) ? OP_MARK : OP_MARK_DONE, run);
 	if (choose(random, 3) == 0)
 		add(ops, random, choose(random, 2) ? OP_DIRTY : OP_COMMIT, run);
+}
+
+static bool needs_engine(enum op_kind kind)
+{
+	return kind == OP_CONTAINER || kind == OP_CONTAINER_ENDS || kind == OP_LOSE_CONTAINER ||
+	       kind == OP_ENGINE_WAY || kind == OP_ENGINE_RESTART;
 }
 
 static enum op_kind choose_kind(uint64_t *random)
@@ -153,13 +169,14 @@ void ops_random(struct ops *ret_ops, uint64_t seed)
 	add(ret_ops, &random, OP_BRANCH, 0);
 	add(ret_ops, &random, OP_ADOPT, 0);
 	add(ret_ops, &random, OP_BRAKE, 0);
+	add(ret_ops, &random, OP_ENGINE, 0);
 	steps = STEPS_LEAST + choose(&random, STEPS_SPREAD);
 	for (unsigned i = 0; i < steps; i++) {
 		enum op_kind kind = choose_kind(&random);
 
 		if (kind == OP_COUNT || i == 0)
 			add_run(ret_ops, &random);
-		else
+		else if (!needs_engine(kind) || ops_setting(ret_ops, OP_ENGINE))
 			add(ret_ops, &random, kind, choose(&random, OP_RUNS));
 	}
 }

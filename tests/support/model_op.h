@@ -11,7 +11,8 @@ enum op_kind {
 	OP_UNSAVED, /* 0 salvage, 1 keep, 2 discard */
 	OP_BRANCH,  /* 0 merged, 1 keep, 2 delete */
 	OP_ADOPT,
-	OP_BRAKE, /* 1: more than BRAKE_RUNS runs that fall due at once are held back */
+	OP_BRAKE,  /* 1: more than two runs that fall due at once are held back */
+	OP_ENGINE, /* 1: there is one */
 
 	/* what a run makes */
 	OP_TREE,  /* a linked worktree */
@@ -20,6 +21,7 @@ enum op_kind {
 	OP_GROUP,
 	OP_OWNER,     /* a process that `register` names with --pid */
 	OP_GUEST,     /* a process in the tree that is not the run's */
+	OP_CONTAINER, /* with its label */
 	OP_REGISTER,  /* with all that stands; time budget */
 	OP_COMMIT,    /* on its branch */
 	OP_DIRTY,     /* a tracked file is changed */
@@ -29,6 +31,7 @@ enum op_kind {
 	OP_FINISH_FAILED,
 	OP_FORGET,
 	OP_CRASH, /* its processes end */
+	OP_CONTAINER_ENDS,
 
 	/* by hand */
 	OP_MARK,         /* a marker; made so long ago */
@@ -45,6 +48,7 @@ enum op_kind {
 	OP_LOSE_MARKER,
 	OP_LOSE_SCRATCH,
 	OP_LOSE_GROUP,
+	OP_LOSE_CONTAINER,
 	OP_RECREATE,         /* another directory where the tree was */
 	OP_RECREATE_SCRATCH, /* the same for the path */
 	OP_LOCK,             /* git's, without a word about a process */
@@ -63,6 +67,8 @@ enum op_kind {
 	OP_REBOOT, /* off for so long */
 	OP_HOLD,   /* for so long; 0: until resumed */
 	OP_RESUME,
+	OP_ENGINE_WAY, /* enum model_engine: it answers so from now on */
+	OP_ENGINE_RESTART,
 	OP_LOSE_BOOKS, /* the database is lost, and made anew from what stands beside the trees */
 	OP_SAVE_BOOKS, /* somebody makes a copy of the database, */
 	OP_OLD_BOOKS,  /* and puts it back */
@@ -84,6 +90,15 @@ enum op_kind {
 	OP_PASS_LOCK,
 	OP_PASS_RECREATE, /* whatever stood there or was already gone */
 	OP_COUNT
+};
+
+enum model_engine {
+	ENGINE_WELL,
+	ENGINE_ABSENT,
+	ENGINE_FAILS,         /* at everything */
+	ENGINE_HALF,          /* its lists end in the middle */
+	ENGINE_REMOVAL_FAILS, /* the rest is well */
+	ENGINE_REMOVAL_LIES /* it says that it did it; ten real seconds, so only where asked for */
 };
 
 enum { OP_RUNS = 4, OPS_MAX = 200 };

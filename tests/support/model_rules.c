@@ -45,6 +45,7 @@ void model_begin(struct model *model, const struct ops *ops, int64_t now_s)
 		.unsaved = ops_setting(ops, OP_UNSAVED) % 3,
 		.branch = ops_setting(ops, OP_BRANCH) % 3,
 		.adopt = ops_setting(ops, OP_ADOPT) != 0,
+		.engaged = ops_setting(ops, OP_ENGINE) != 0,
 		.braking = ops_setting(ops, OP_BRAKE) != 0,
 		.now_s = now_s,
 		.true_s = now_s,
@@ -66,6 +67,10 @@ static bool was_passed_in_this_boot(const struct model *model)
 
 void model_host(struct model *model, const struct op *op, int64_t now_s)
 {
+	if (op->kind == OP_ENGINE_WAY || op->kind == OP_ENGINE_RESTART) {
+		model->engine = op->kind == OP_ENGINE_WAY ? op->value : model->engine;
+		return;
+	}
 	if (op->kind == OP_HOLD || op->kind == OP_RESUME) {
 		model->held = op->kind == OP_HOLD;
 		model->held_until_s = op->value ? now_s + op->value : 0;
@@ -173,8 +178,8 @@ static void told_registered(
 		};
 		run->row.deadline_s = run->row.created_s + op->value;
 		run->row.sign_least_s = run->row.created_s;
-		run->tree = run->scratch = run->group = 0;
-		run->owner = run->loose = false;
+		run->tree = run->scratch = run->group = run->container = 0;
+		run->owner = run->loose = run->failed = false;
 	}
 	run->row.sign_most_s = now_s;
 	if (marked)
@@ -187,6 +192,7 @@ static void told_registered(
 	run->tree = run->tree ? run->tree : sight->tree;
 	run->scratch = run->scratch ? run->scratch : sight->scratch;
 	run->group = run->group ? run->group : sight->group;
+	run->container = run->container ? run->container : sight->container;
 	run->owner |= sight->owner;
 	run->record |= sight->gitfile && sight->record;
 	run->begun = NO;
@@ -263,8 +269,8 @@ static void forget(struct model_run *run)
 {
 	run->row.there = run->mark.there = false;
 	run->marker = MARKER_NONE;
-	run->tree = run->scratch = run->group = 0;
-	run->owner = run->record = run->loose = run->begun_stop = false;
+	run->tree = run->scratch = run->group = run->container = 0;
+	run->owner = run->record = run->loose = run->begun_stop = run->failed = false;
 	run->begun = NO;
 }
 
@@ -291,6 +297,10 @@ static void done_by_hand(struct model *model, struct model_run *run, const struc
 	case OP_PASS_RECREATE:
 		if (before->tree != after->tree)
 			run->linked = op->kind == OP_TREE;
+		break;
+	case OP_CONTAINER:
+		if (before->container != after->container)
+			run->container_s = model->now_s;
 		break;
 	case OP_GUEST:
 		if (!before->guest && after->guest)
@@ -470,6 +480,44 @@ static enum maybe is_occupied(
 	return owns_tree(model, run, sight) == YES ? YES : MAYBE;
 }
 
+static int64_t earlier_end_s(const struct model_run *run)
+{
+	int64_t row_s = run->row.there ? run->row.finished_s : 0;
+	int64_t mark_s = run->marker == MARKER_GOOD ? run->mark.finished_s : 0;
+
+	if (!row_s || !mark_s)
+		return later(row_s, mark_s);
+	return row_s < mark_s ? row_s : mark_s;
+}
+
+/* By its record, or by its label and because it was made while the run went on. */
+static enum maybe owns_container(const struct model_run *run, const struct sight *sight)
+{
+	int64_t end_s = earlier_end_s(run);
+
+	if (!sight->container)
+		return NO;
+	if (run->loose || !is_recorded(run) || run->begun != NO)
+		return MAYBE;
+	if (run->row.there && run->container == sight->container)
+		return YES;
+	return run->container_s > created_s(run) && (!end_s || run->container_s < end_s) ? YES
+											 : MAYBE;
+}
+
+/* P4: of what an engine does not tell, nothing is known, but of a run that it once had nothing of. */
+static enum maybe is_unseen(
+	const struct model *model, const struct model_run *run, const struct sight *sight)
+{
+	bool seen = model->engine == ENGINE_WELL || model->engine >= ENGINE_REMOVAL_FAILS;
+
+	if (!model->engaged || seen)
+		return NO;
+	if (run->begun != NO || !is_recorded(run))
+		return MAYBE;
+	return !is_finished(run) || owns_container(run, sight) == YES ? YES : MAYBE;
+}
+
 static enum maybe is_in_future(const struct model *model, const struct model_run *run)
 {
 	int64_t limit_s = model->now_s + STEP_S, surely_s = created_s(run), perhaps_s;
@@ -573,7 +621,8 @@ static void active_is_due(const struct model *model, const struct model_run *run
 	const struct sight *sight, const struct pass_way *way, struct expectation *ret)
 {
 	struct activity activity = activity_of(model, run);
-	enum maybe own = run->owner && sight->owner ? YES : NO;
+	enum maybe box = sight->runs ? owns_container(run, sight) : NO;
+	enum maybe own = most(run->owner && sight->owner ? YES : NO, box);
 	enum maybe live = most(most(own, activity.lease), is_occupied(model, run, sight));
 	int64_t due_s = later(created_s(run), activity.deadline_s);
 	enum maybe quiet =
@@ -593,6 +642,11 @@ static enum maybe orphan_is_due(const struct model *model, const struct model_ru
 	int64_t least_s = model->true_s - run->seen_most_s,
 		most_s = model->true_s - run->seen_least_s;
 
+	if (sight->container && (!sight->tree || owns == NO) && run->begun == NO &&
+		(!sight->record || !model->adopt))
+		return run->seen_least_s && most_s >= KEEP_ORPHAN_S - UNSEEN_S ? MAYBE
+		       : way->early                                            ? MAYBE
+									       : NO;
 	if (!sight->tree) /* git's record alone, or what lies in the trash, may be what is seen */
 		return (sight->record && model->adopt) || run->begun != NO ? MAYBE : NO;
 	if (owns == NO || way->early)
@@ -635,6 +689,8 @@ static enum maybe what_keeps(const struct model *model, unsigned number, const s
 		{ is_pinned(model, run), "it is pinned" },
 		{ is_locked(run, sight), "its worktree is locked" },
 		{ clock_keeps(model, run), "the clock" },
+		{ is_unseen(model, run, sight), "its engine does not answer" },
+		{ run->failed ? MAYBE : NO, "it failed, and waits" },
 		{ way->some ? MAYBE : NO, "there may be more than may go" },
 	};
 	enum maybe keeps = NO;
@@ -682,6 +738,8 @@ struct expectation model_expect(const struct model *model, unsigned number,
 		least(expected.reap, YES - (run->begun != NO ? least(occupied, MAYBE) : occupied));
 	if (model->unsaved == UNSAVED_KEPT && unsaved == MAYBE)
 		expected.reap = least(expected.reap, MAYBE);
+	if (model->engine != ENGINE_WELL && sight->container)
+		expected.reap = least(expected.reap, MAYBE); /* it cannot */
 	expected.tree_stays = (model->unsaved == UNSAVED_KEPT && unsaved == YES) ||
 			      owns_tree(model, run, sight) == NO;
 	expected.stuck = is_refused(run, sight) != NO;
@@ -695,7 +753,8 @@ bool model_is_gone(const struct model *model, unsigned number, const struct sigh
 {
 	const struct model_run *run = &model->runs[number];
 
-	return (!sight->tree || owns_tree(model, run, sight) == NO) &&
+	return owns_container(run, sight) != YES &&
+	       (!sight->tree || owns_tree(model, run, sight) == NO) &&
 	       (!sight->scratch || !run->scratch || run->loose) && !sight->marker &&
 	       (!sight->group || !run->group || run->loose) && (!sight->record || !run->record);
 }
@@ -703,7 +762,8 @@ bool model_is_gone(const struct model *model, unsigned number, const struct sigh
 static void note_sighting(
 	struct model *model, struct model_run *run, const struct sight *sight, enum pass_end end)
 {
-	bool by_sight = !is_recorded(run) && (sight->tree || sight->record || run->begun != NO);
+	bool by_sight = !is_recorded(run) &&
+			(sight->tree || sight->record || sight->container || run->begun != NO);
 	bool future = is_in_future(model, run) != NO;
 
 	if (by_sight && !run->seen_least_s)
@@ -749,7 +809,7 @@ static bool went_unseen(
 	if (!told)
 		return was;
 	return was && text_equal(told->state, "unregistered") &&
-	       text_equal(told->reason, "foreign");
+	       (text_equal(told->reason, "foreign") || after->container);
 }
 
 static void went(struct model_run *run)
@@ -788,5 +848,9 @@ void model_run_passed(struct model *model, unsigned number, const struct expecta
 			run->begun = most(run->begun, MAYBE);
 		run->begun_stop |= expected->stop != NO;
 	}
+	if (told && text_equal(told->result, "failed"))
+		run->failed = true;
+	if (end == PASS_KILLED && expected->reap != NO && after->container)
+		run->failed = true;
 	note_sighting(model, run, after, end);
 }

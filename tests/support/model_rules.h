@@ -26,11 +26,13 @@ struct model_run {
 	struct model_record row, mark; /* mark: what a good marker says */
 	enum model_marker marker;
 	/* Identity of what was registered; 0: nothing was. */
-	uint64_t tree, scratch, group;
-	bool owner;  /* registered */
-	bool linked; /* the tree that was made last is a worktree */
-	bool record; /* git's record is the run's, too */
-	bool loose;  /* its row was made from a marker: nothing is known of what stood then */
+	uint64_t tree, scratch, group, container;
+	int64_t container_s; /* when the last one was made */
+	bool failed;         /* a pass has tried, and perhaps the next ones wait */
+	bool owner;          /* registered */
+	bool linked;         /* the tree that was made last is a worktree */
+	bool record;         /* git's record is the run's, too */
+	bool loose; /* its row was made from a marker: nothing is known of what stood then */
 	uint64_t guest_tree; /* where the guest works */
 
 	enum maybe pinned;
@@ -60,6 +62,8 @@ struct model {
 	enum { UNSAVED_SALVAGED, UNSAVED_KEPT, UNSAVED_LOST } unsaved;
 	enum { BRANCH_MERGED_GOES, BRANCH_STAYS, BRANCH_GOES } branch;
 	bool adopt;
+	bool engaged;             /* there is an engine, */
+	enum model_engine engine; /* and it answers so */
 
 	int64_t now_s, true_s; /* true: never steps */
 	unsigned boots;

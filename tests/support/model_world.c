@@ -195,10 +195,13 @@ void model_world_open(
 	world->path = mem_printf("%s/%s", prepared->path, name);
 	world->dir = open(world->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	assert_return_code(world->dir, errno);
+	fake_engine_start(&world->engine);
 }
 
 void model_world_done(struct model_world *world)
 {
+	if (world->engine.pid)
+		fake_engine_stop(&world->engine);
 	for (unsigned run = 0; run < OP_RUNS; run++)
 		model_world_end_processes(world, run);
 	free(world->path);
@@ -212,6 +215,8 @@ static void write_settings(struct model_world *world, const struct ops *ops)
 	static const char *const unsaved[] = { "salvage", "keep", "discard" };
 	static const char *const branch[] = { "merged", "keep", "delete" };
 	const char *path = world->path;
+	char *engine CLEANUP(mem_done) =
+		mem_printf("[containers]\nengine = %s\n", world->engine.url);
 	char *text CLEANUP(mem_done) = mem_printf(
 		"[state]\ndatabase = %s/reap.db\n"
 		"[workspaces]\nroot = %s/ws\nrepo = %s/repo.git\npath_root = %s/scratch\n"
@@ -220,10 +225,11 @@ static void write_settings(struct model_world *world, const struct ops *ops)
 		"keep_abandoned = 1h\nkeep_orphan = 1h\nunsaved = %s\nbranch = %s\n"
 		"salvage_keep = 3650d\nhistory = 3650d\n"
 		"[cgroups]\nroot = %s\n[disk]\nhigh = 100%%\nlow = 99%%\n"
-		"[limits]\nbrake_runs = %d\nbrake_share = 50%%\n",
+		"[limits]\nbrake_runs = %d\nbrake_share = 50%%\n%s",
 		path, path, path, path, ops_setting(ops, OP_ADOPT) ? "worktrees" : "none",
 		unsaved[ops_setting(ops, OP_UNSAVED) % 3], branch[ops_setting(ops, OP_BRANCH) % 3],
-		groups_root() + 1, ops_setting(ops, OP_BRAKE) ? 2 : 0);
+		groups_root() + 1, ops_setting(ops, OP_BRAKE) ? 2 : 0,
+		world->engaged ? engine : "");
 
 	put(world, "reap.ini", text);
 }
@@ -240,6 +246,28 @@ static void begin_canaries(struct model_world *world)
 	assert_return_code(symlinkat("../outside", world->dir, "ws/link"), errno);
 }
 
+/* A thing with a label that its image brought is nobody's, like one without. */
+static void begin_engine(struct model_world *world, const struct ops *ops)
+{
+	const struct fake_thing unlabelled = { .kind = KIND_CONTAINER, .running = true };
+	const struct fake_thing by_image = {
+		.kind = KIND_CONTAINER, .run = "r9", .image_run = "r9", .running = true
+	};
+
+	world->engaged = ops_setting(ops, OP_ENGINE) != 0;
+	for (unsigned run = 0; run < OP_RUNS; run++) {
+		fake_engine_drop(&world->engine, world->containers[run]);
+		*world->containers[run] = 0;
+	}
+	fake_engine_drop(&world->engine, world->unlabelled);
+	fake_engine_drop(&world->engine, world->by_image);
+	model_world_engine(world, ENGINE_WELL);
+	(void)snprintf(world->unlabelled, sizeof(world->unlabelled), "%s",
+		fake_engine_add(&world->engine, &unlabelled));
+	(void)snprintf(world->by_image, sizeof(world->by_image), "%s",
+		fake_engine_add(&world->engine, &by_image));
+}
+
 const char *model_world_harmed(const struct model_world *world)
 {
 	static const struct {
@@ -251,6 +279,10 @@ const char *model_world_harmed(const struct model_world *world)
 	for (size_t i = 0; i < ARRAY_SIZE(canaries); i++)
 		if (!holds(world, canaries[i].name, canaries[i].text))
 			return canaries[i].name;
+	if (!fake_engine_runs(&world->engine, world->unlabelled))
+		return "a container without a label";
+	if (!fake_engine_runs(&world->engine, world->by_image))
+		return "a container with its image's label";
 	return NULL;
 }
 
@@ -280,6 +312,7 @@ void model_world_begin(struct model_world *world, const struct ops *ops)
 	for (size_t i = 0; i < ARRAY_SIZE(directories); i++)
 		make(world, directories[i]);
 	begin_canaries(world);
+	begin_engine(world, ops);
 	write_settings(world, ops);
 }
 
@@ -290,7 +323,43 @@ void model_world_end_processes(struct model_world *world, unsigned run)
 	world->owner[run] = world->guest[run] = 0;
 }
 
+void model_world_end_containers(struct model_world *world)
+{
+	for (unsigned run = 0; run < OP_RUNS; run++)
+		fake_engine_end(&world->engine, world->containers[run]);
+}
+
+void model_world_engine(struct model_world *world, enum model_engine way)
+{
+	static const struct {
+		enum fake_engine_way way;
+		const char *request;
+	} ways[] = {
+		[ENGINE_WELL] = { FAKE_ENGINE_WELL, "" },
+		[ENGINE_ABSENT] = { FAKE_ENGINE_ABSENT, "" },
+		[ENGINE_FAILS] = { FAKE_ENGINE_FAIL, "" },
+		[ENGINE_HALF] = { FAKE_ENGINE_HALF, "GET /containers/json" },
+		[ENGINE_REMOVAL_FAILS] = { FAKE_ENGINE_FAIL, "DELETE" },
+		[ENGINE_REMOVAL_LIES] = { FAKE_ENGINE_LIES, "DELETE" },
+	};
+
+	fake_engine_behave(&world->engine, ways[way].way, ways[way].request);
+}
+
 /* ---- what is done in it by hand */
+
+static void make_container(struct model_world *world, const struct op *op, int64_t now_s)
+{
+	char *id = world->containers[op->run];
+	const struct fake_thing thing = { .kind = KIND_CONTAINER,
+		.run = at("r%u", op->run),
+		.running = true,
+		.created_s = now_s };
+
+	if (world->engaged && !fake_engine_has(&world->engine, id))
+		(void)snprintf(id, sizeof(world->containers[0]), "%s",
+			fake_engine_add(&world->engine, &thing));
+}
 
 /* As `git worktree add -f` does it: an old record of that place goes, an old branch is used again. */
 static void make_linked(struct model_world *world, unsigned run)
@@ -465,6 +534,12 @@ void model_world_apply(struct model_world *world, const struct op *op, int64_t n
 		put(world, at("%s/a.txt", tree), DIRTY_TEXT);
 	else if (op->kind == OP_UNTRACKED && has(world, tree))
 		put(world, at("%s/fresh.txt", tree), FRESH_TEXT);
+	else if (op->kind == OP_CONTAINER)
+		make_container(world, op, now_s);
+	else if (op->kind == OP_CONTAINER_ENDS)
+		fake_engine_end(&world->engine, world->containers[op->run]);
+	else if (op->kind == OP_LOSE_CONTAINER)
+		fake_engine_drop(&world->engine, world->containers[op->run]);
 	else if (op->kind == OP_CRASH)
 		model_world_end_processes(world, op->run);
 	else if (op->kind == OP_MARK || op->kind == OP_MARK_DONE)
@@ -532,13 +607,21 @@ static uint64_t sum_of(const struct model_world *world, const char *name)
 	return sum_so_far;
 }
 
+/* The first digits of its id; 0: there is none. */
+static uint64_t container(const struct model_world *world, unsigned run)
+{
+	const char *id = world->containers[run];
+
+	return fake_engine_has(&world->engine, id) ? strtoull(at("%.15s", id), NULL, 16) | 1 : 0;
+}
+
 uint64_t model_world_sum(const struct model_world *world)
 {
 	uint64_t sum = sum_of(world, "ws") + sum_of(world, "scratch") + sum_of(world, "repo.git") +
 		       sum_of(world, "reap.db") + sum_of(world, "outside");
 
 	for (unsigned run = 0; run < OP_RUNS; run++)
-		sum += group_exists(at("r%u", run)) ? 1U << run : 0;
+		sum += (group_exists(at("r%u", run)) ? 1U << run : 0) + container(world, run);
 	return sum;
 }
 
@@ -570,6 +653,8 @@ struct sight model_world_look(const struct model_world *world, unsigned run)
 		.record = inode(world, at("repo.git/worktrees/r%u", run)),
 		.branch = inode(world, at("repo.git/refs/heads/sbx/r%u", run)),
 		.group = group_inode(at("r%u", run)),
+		.container = container(world, run),
+		.runs = fake_engine_runs(&world->engine, world->containers[run]),
 		.gitfile = has(world, at("%s/.git", tree)),
 		.locked = has(world, at("repo.git/worktrees/r%u/locked", run)),
 		.owner = runs_on(world->owner[run]),
@@ -590,7 +675,8 @@ bool sight_equal(const struct sight *a, const struct sight *b)
 	return a->tree == b->tree && a->tree_sum == b->tree_sum && a->scratch == b->scratch &&
 	       a->scratch_sum == b->scratch_sum && a->marker == b->marker &&
 	       a->record == b->record && a->branch == b->branch && a->group == b->group &&
-	       a->locked == b->locked && a->owner == b->owner && a->guest == b->guest;
+	       a->container == b->container && a->runs == b->runs && a->locked == b->locked &&
+	       a->owner == b->owner && a->guest == b->guest;
 }
 
 bool model_world_salvaged(const struct model_world *world, unsigned run, const char *blob)

@@ -5,6 +5,7 @@
  */
 #pragma once
 
+#include "fake_engine.h"
 #include "model_op.h"
 
 #include <sys/types.h>
@@ -15,14 +16,19 @@ struct model_world {
 	char first[41], second[41]; /* commits: of main, and one after it */
 	char dirty[41], fresh[41];  /* blobs: what OP_DIRTY and OP_UNTRACKED write */
 	pid_t owner[OP_RUNS], guest[OP_RUNS];
-	unsigned ids; /* that were given so far to things that look alike */
+	struct fake_engine engine;           /* pid 0: not started */
+	bool engaged;                        /* it is in the settings */
+	char containers[OP_RUNS][136];       /* ids */
+	char unlabelled[136], by_image[136]; /* nobody's */
+	unsigned ids;                        /* that were given so far to things that look alike */
 };
 
 /* What stands of a run. Numbers are inodes or sums over them; 0: not there. */
 struct sight {
-	uint64_t tree, tree_sum, scratch, scratch_sum, marker, keep, record, branch, group;
-	bool gitfile, locked, owner, guest;
-	bool ahead;        /* the branch has a commit of its own */
+	uint64_t tree, tree_sum, scratch, scratch_sum, marker, keep, record, branch, group,
+		container;
+	bool gitfile, locked, owner, guest, runs; /* runs: the container */
+	bool ahead;                               /* the branch has a commit of its own */
 	bool dirty, fresh; /* what OP_DIRTY and OP_UNTRACKED wrote is there */
 };
 
@@ -37,6 +43,8 @@ void model_world_done(struct model_world *world);
 /* A new world with the settings of its history; the last one is gone. */
 void model_world_begin(struct model_world *world, const struct ops *ops);
 void model_world_end_processes(struct model_world *world, unsigned run);
+void model_world_end_containers(struct model_world *world);
+void model_world_engine(struct model_world *world, enum model_engine way);
 
 /* Does what an operation means by hand, if it can be done. What the program does is not done here. */
 void model_world_apply(struct model_world *world, const struct op *op, int64_t now_s);
