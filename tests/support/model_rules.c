@@ -742,6 +742,7 @@ struct expectation model_expect(const struct model *model, unsigned number,
 		expected.reap = least(expected.reap, MAYBE); /* it cannot */
 	expected.tree_stays = (model->unsaved == UNSAVED_KEPT && unsaved == YES) ||
 			      owns_tree(model, run, sight) == NO;
+	expected.boxed = !is_recorded(run) && sight->container;
 	expected.stuck = is_refused(run, sight) != NO;
 	expected.stays_whole = expected.reap == NO && expected.stop == NO;
 	return expected;
@@ -804,12 +805,21 @@ static void note_stop(struct model *model, struct model_run *run)
 static bool went_unseen(
 	const struct model_run *run, const struct told_run *told, const struct sight *after)
 {
-	bool was = is_recorded(run) || (run->seen_least_s && !after->tree && !after->record);
+	bool was = is_recorded(run) ||
+		   (run->seen_least_s && !after->tree && !after->record && !after->container);
 
 	if (!told)
 		return was;
 	return was && text_equal(told->state, "unregistered") &&
 	       (text_equal(told->reason, "foreign") || after->container);
+}
+
+/* What is left of a run that was but its container is a tree that is nobody's. */
+static bool container_went(
+	const struct expectation *expected, const struct told_run *told, const struct sight *after)
+{
+	return expected->boxed && !after->container && told &&
+	       text_equal(told->state, "unregistered") && text_equal(told->reason, "foreign");
 }
 
 static void went(struct model_run *run)
@@ -827,8 +837,9 @@ void model_run_passed(struct model *model, unsigned number, const struct expecta
 	note_pin_end(model, run, end);
 	if (told && text_equal(told->result, "reaped") && end != PASS_KILLED) {
 		went(run);
-	} else if (end == PASS_KILLED && expected->reap != NO && went_unseen(run, told, after) &&
-		   model_is_gone(model, number, after)) {
+	} else if (end == PASS_KILLED && expected->reap != NO &&
+		   ((went_unseen(run, told, after) && model_is_gone(model, number, after)) ||
+			   container_went(expected, told, after))) {
 		went(run);
 	} else if (end != PASS_KILLED && told && text_equal(told->verdict, "stop") &&
 		   text_equal(told->result, "kept")) {

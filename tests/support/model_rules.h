@@ -95,6 +95,7 @@ struct expectation {
 	enum maybe reap, stop;
 	bool tree_stays;  /* when it goes, its tree does not */
 	bool stays_whole; /* neither goes nor is stopped */
+	bool boxed;       /* nothing but the label of a container may prove it */
 	bool stuck;       /* only a person may be able to end it */
 	const char *why;  /* it does not surely go */
 };
