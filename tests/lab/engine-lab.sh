@@ -16,6 +16,8 @@
 # $LAB/engine.pid and $LAB/holder.pid are host pids (kill -9, kill -STOP them from outside);
 # State.Pid in the engine's answers is a pid of the lab: look at it by `exec`.
 #
+# LAB_OWNER=PID: `up` sees to it that the lab goes down when that process has ended, however it did.
+#
 # Knobs, read by `up` on an empty $LAB:
 #   LAB_STORAGE=overlay|vfs   LAB_CGROUP=host|v1|v2 (what the engine sees; host: as the host has them)
 #   LAB_RUNTIME=runc|crun (podman)
@@ -276,6 +278,7 @@ case ${1:-} in
     [ "$(id -u)" = 0 ] || die "needs root"
     [ ${#SOCK} -le 107 ] || die "too long for a unix socket: $SOCK"
     mkdir -p "$LAB"
+    if [ -n "${LAB_OWNER:-}" ]; then setsid "$SELF" __watch "$LAB_OWNER" < /dev/null > /dev/null 2>&1 & fi
     [ -e "$LAB/.engine-lab" ] || [ -z "$(ls -A "$LAB")" ] || die "$LAB is not empty and not a lab"
     : > "$LAB/.engine-lab"
     if [ -s "$LAB/engine" ]; then
@@ -308,6 +311,9 @@ case ${1:-} in
     # only our files: nothing is mounted below $LAB in the host's mount namespace
     rm -rf --one-file-system "$LAB"
     say "down in $(took "$t")" ;;
+  __watch)
+    tail --pid="$2" --follow /dev/null
+    [ ! -e "$LAB" ] || exec "$SELF" down ;;
   __holder) holder ;;
   # nsenter must not stay the engine's parent (it would stop itself when the engine is stopped)
   __spawn) setsid "$SELF" __engine "$2" < /dev/null >> "$LAB/engine.log" 2>&1 & ;;
