@@ -179,20 +179,51 @@ static void name_resource(struct teardown *teardown, const struct resource *reso
 		error_prefix(&teardown->error, "%s %.200s", kind_name(resource->kind), shown);
 }
 
+static bool is_acted_on(
+	const struct teardown *teardown, const struct step *step, const struct resource *resource)
+{
+	if (resource->kind != step->kind || !resource_proven(resource)) /* MUST 7 */
+		return false;
+	return !teardown->unsaved || step->act == ACT_SALVAGE ||
+	       !resource_of_tree(teardown->run, resource);
+}
+
+/* Where there are several, and a kind can do that: side by side, before it is done to each. */
+static void hasten(struct teardown *teardown, const struct step *step)
+{
+	const struct backend *backend = backend_of(step->kind);
+	const struct effort effort = { .deadline_ms = teardown->application->deadline_ms };
+	enum haste haste = step->act == ACT_STOP ? HASTE_STOP : HASTE_REMOVE;
+	const struct resource **several CLEANUP(mem_done) = NULL;
+	size_t count = 0;
+	int64_t done;
+
+	if (!backend->effects->hasten || (step->act != ACT_STOP && step->act != ACT_REMOVE))
+		return;
+	several = mem_new(teardown->run->resource_count * sizeof(*several));
+	for (size_t i = 0; i < teardown->run->resource_count; i++)
+		if (is_acted_on(teardown, step, &teardown->run->resources[i]))
+			several[count++] = &teardown->run->resources[i];
+	if (count < 2)
+		return;
+	done = backend->effects->hasten(
+		world_state(teardown->application->world, backend), haste, several, count, &effort);
+	teardown->acted |= done > 0;
+	teardown->steps_done += done;
+}
+
 /* Acts on every resource of the step's kind; the first error is kept and the rest goes on. */
 static int act_on_each(struct teardown *teardown, const struct step *step)
 {
 	int result = 0;
 
+	hasten(teardown, step);
 	for (size_t i = 0; i < teardown->run->resource_count; i++) {
 		struct resource *resource = &teardown->run->resources[i];
 		bool first;
 		int r;
 
-		if (resource->kind != step->kind || !resource_proven(resource)) /* MUST 7 */
-			continue;
-		if (teardown->unsaved && step->act != ACT_SALVAGE &&
-			resource_of_tree(teardown->run, resource))
+		if (!is_acted_on(teardown, step, resource))
 			continue;
 		first = !teardown->error.code;
 		r = act_on(teardown, step->act, resource);

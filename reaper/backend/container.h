@@ -1,10 +1,11 @@
 /*
  * What the parts of the container backend share: container.c looks, container_discover.c finds,
- * container_effects.c acts. No other file includes this.
+ * container_effects.c acts, container_hasten.c on many
+ * at once. No other file includes this.
  */
 #pragma once
 
-#include "backend.h"
+#include "effects.h"
 #include "engine.h"
 
 struct container_state {
@@ -53,3 +54,6 @@ bool container_disowned(const struct container_state *state, const char *id);
 void container_discover(void *opaque, struct inventory *inventory, const char *only);
 
 extern const struct backend_effects container_effects;
+
+int64_t container_hasten(void *opaque, enum haste haste, const struct resource *const *resources,
+	size_t count, const struct effort *effort);

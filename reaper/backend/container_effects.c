@@ -9,7 +9,6 @@
  */
 #include "base/clock.h"
 #include "container.h"
-#include "effects.h"
 #include "os/signals.h"
 
 #include <errno.h>
@@ -330,4 +329,5 @@ static int container_remove(
 const struct backend_effects container_effects = {
 	.stop = container_stop,
 	.remove = container_remove,
+	.hasten = container_hasten,
 };

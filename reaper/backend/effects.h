@@ -17,6 +17,8 @@ struct effort {
 	int64_t steps;                /* done by what fails after them: it came nearer to its end */
 };
 
+enum haste { HASTE_STOP, HASTE_REMOVE };
+
 struct backend_effects {
 	/* Ends what runs in it: kills containers, cgroups, scopes and registered processes, and
 	 * waits until nothing is left. */
@@ -44,4 +46,12 @@ struct backend_effects {
 	 * root the locator lies below. */
 	int (*purge)(void *state, const struct resource *resource, struct effort *effort,
 		struct error *error);
+
+	/*
+	 * container: stops or removes several of one run side by side, as far as that goes at the first
+	 * try, and proves each as these do. How many steps were done. Whatever came of it, stop or
+	 * remove of each has to follow: that one looks, waits and says what is wrong.
+	 */
+	int64_t (*hasten)(void *state, enum haste haste, const struct resource *const *resources,
+		size_t count, const struct effort *effort);
 };

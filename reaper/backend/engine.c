@@ -376,15 +376,28 @@ static int engine_order(
 		engine->link, request, &reply, reply_is_busy(&reply) ? busy : EIO, error);
 }
 
+/* What is sent to a container, and where; the path is the caller's. */
+static char *kill_path(const char *container)
+{
+	assert(engine_id_valid(container));
+	return mem_printf("/containers/%s/kill", container);
+}
+
+/* v takes the volumes that have no name; the others are ours only by their own label. */
+static char *delete_path(enum kind kind, const char *ref)
+{
+	assert(kind == KIND_VOLUME ? engine_ref_valid(ref) : engine_id_valid(ref));
+	return mem_printf(
+		"%s%s%s", kind_path(kind), ref, kind == KIND_CONTAINER ? "?force=1&v=1" : "");
+}
+
 int engine_kill(struct engine *engine, const char *container, struct error *error)
 {
-	char *path CLEANUP(mem_done) = mem_printf("/containers/%s/kill", container);
+	char *path CLEANUP(mem_done) = kill_path(container);
 	const struct engine_request request = { "POST", path, NULL, REPLY_MAX };
 	struct error failure = { 0 };
-	int r;
+	int r = engine_order(engine, &request, EBUSY, &failure);
 
-	assert(engine_id_valid(container));
-	r = engine_order(engine, &request, EBUSY, &failure);
 	if (r == -EIO) /* podman's 500: it does not run */
 		r = -EBUSY;
 	return r < 0 ? error_say(error, -r, "%s", failure.text) : r;
@@ -401,12 +414,9 @@ int engine_stop(struct engine *engine, const char *container, struct error *erro
 
 int engine_delete(struct engine *engine, enum kind kind, const char *ref, struct error *error)
 {
-	/* v takes the volumes that have no name; the others are ours only by their own label. */
-	char *path CLEANUP(mem_done) = mem_printf(
-		"%s%s%s", kind_path(kind), ref, kind == KIND_CONTAINER ? "?force=1&v=1" : "");
+	char *path CLEANUP(mem_done) = delete_path(kind, ref);
 	const struct engine_request request = { "DELETE", path, NULL, REPLY_MAX };
 
-	assert(kind == KIND_VOLUME ? engine_ref_valid(ref) : engine_id_valid(ref));
 	return engine_order(engine, &request, kind == KIND_CONTAINER ? EINPROGRESS : EBUSY, error);
 }
 
@@ -435,4 +445,41 @@ int engine_disconnect(
 
 	assert(engine_id_valid(network));
 	return engine_order(engine, &request, EBUSY, error);
+}
+
+/* Sends one request to each path, and frees the paths. */
+static size_t order_all(struct engine *engine, const char *method, char **paths, size_t count)
+{
+	struct engine_request requests[ENGINE_SIDE_BY_SIDE];
+	long statuses[ENGINE_SIDE_BY_SIDE];
+	size_t done = 0;
+
+	for (size_t i = 0; i < count; i++)
+		requests[i] = (struct engine_request){ method, paths[i], NULL, REPLY_MAX };
+	engine_link_request_all(engine->link, requests, count, statuses);
+	for (size_t i = 0; i < count; i++) {
+		done += statuses[i] >= 200 && statuses[i] < 300;
+		free(paths[i]);
+	}
+	return done;
+}
+
+size_t engine_kill_all(struct engine *engine, const char *const *containers, size_t count)
+{
+	char *paths[ENGINE_SIDE_BY_SIDE];
+
+	assert(count <= ENGINE_SIDE_BY_SIDE);
+	for (size_t i = 0; i < count; i++)
+		paths[i] = kill_path(containers[i]);
+	return order_all(engine, "POST", paths, count);
+}
+
+size_t engine_delete_all(struct engine *engine, const char *const *containers, size_t count)
+{
+	char *paths[ENGINE_SIDE_BY_SIDE];
+
+	assert(count <= ENGINE_SIDE_BY_SIDE);
+	for (size_t i = 0; i < count; i++)
+		paths[i] = delete_path(KIND_CONTAINER, containers[i]);
+	return order_all(engine, "DELETE", paths, count);
 }

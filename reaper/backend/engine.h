@@ -61,3 +61,11 @@ int engine_delete(struct engine *engine, enum kind kind, const char *ref, struct
 int engine_delete_pod(struct engine *engine, const char *pod, struct error *error);
 int engine_disconnect(
 	struct engine *engine, const char *network, const char *container, struct error *error);
+
+/*
+ * Kills, or deletes, that many containers side by side, without patience: how many the engine says it
+ * did. What came of each is to be asked for.
+ */
+enum { ENGINE_SIDE_BY_SIDE = 8 };
+size_t engine_kill_all(struct engine *engine, const char *const *containers, size_t count);
+size_t engine_delete_all(struct engine *engine, const char *const *containers, size_t count);

@@ -77,17 +77,23 @@ static bool queue_wait(int64_t deadline_ms)
 	return deadline_left_ms(deadline_ms) > 0;
 }
 
-/* Sends one request; waits while the engine's queue of connections is full. */
-static int engine_link_send(struct engine_link *link, const struct engine_request *request,
-	struct http_reply *ret_reply, struct error *error)
+static struct http_call engine_link_call(
+	const struct engine_link *link, const struct engine_request *request)
 {
-	const struct http_call call = {
+	return (struct http_call){
 		.method = request->method,
 		.path = request->path,
 		.body = request->body,
 		.max = request->max,
 		.deadline_ms = deadline_sooner(deadline_in_ms(link->timeout_ms), link->until_ms),
 	};
+}
+
+/* Sends one request; waits while the engine's queue of connections is full. */
+static int engine_link_send(struct engine_link *link, const struct engine_request *request,
+	struct http_reply *ret_reply, struct error *error)
+{
+	const struct http_call call = engine_link_call(link, request);
 
 	for (;;) {
 		struct error failure = { 0 };
@@ -182,6 +188,20 @@ int engine_link_request(struct engine_link *link, const struct engine_request *r
 	int r = engine_link_meet(link, error);
 
 	return r < 0 ? r : engine_link_try(link, request, ret_reply, error);
+}
+
+void engine_link_request_all(struct engine_link *link, const struct engine_request *requests,
+	size_t count, long *ret_statuses)
+{
+	struct http_call calls[HTTP_SIDE_BY_SIDE];
+
+	assert(count <= HTTP_SIDE_BY_SIDE);
+	memset(ret_statuses, 0, count * sizeof(*ret_statuses));
+	if (engine_link_meet(link, NULL) < 0 || link->lost.code)
+		return;
+	for (size_t i = 0; i < count; i++)
+		calls[i] = engine_link_call(link, &requests[i]);
+	http_request_all(link->http, calls, count, ret_statuses);
 }
 
 int engine_link_refused(const struct engine_link *link, const struct engine_request *request,

@@ -27,6 +27,10 @@ void engine_link_until(struct engine_link *link, int64_t deadline_ms);
 int engine_link_request(struct engine_link *link, const struct engine_request *request,
 	struct http_reply *ret_reply, struct error *error);
 
+/* As http_request_all(). An engine that is not asked any more answers nothing. */
+void engine_link_request_all(struct engine_link *link, const struct engine_request *requests,
+	size_t count, long *ret_statuses);
+
 /* The path podman's own API begins with, "/v4.3.1/libpod"; NULL: that engine is not podman. */
 int engine_link_libpod(struct engine_link *link, const char **ret_prefix, struct error *error);
 

@@ -7,7 +7,7 @@
 #include <errno.h>
 #include <sys/un.h>
 
-enum { HEADER_MAX = 64 };
+enum { HEADER_MAX = 64, LANES_POLL_MS = 1000 };
 
 struct http {
 	CURL *curl;
@@ -232,6 +232,77 @@ int http_request(struct http *http, const struct http_call *call, struct http_re
 	ret_reply->server_api = TAKE_PTR(intake.server_api);
 	ret_reply->libpod_api = TAKE_PTR(intake.libpod_api);
 	return 0;
+}
+
+/* One of several calls under way. */
+struct lane {
+	struct http *http;
+	struct intake intake;
+};
+
+static void lane_done(struct lane *lane)
+{
+	http_close(lane->http);
+	intake_done(&lane->intake);
+}
+
+/* A lane that cannot be opened stays without an answer. */
+static void lane_open(
+	struct lane *lane, CURLM *multi, const struct http *http, const struct http_call *call)
+{
+	int64_t left_ms = deadline_left_ms(call->deadline_ms);
+
+	lane->intake.max = call->max;
+	if (left_ms > 0 && http_open(http->socket, &lane->http, NULL) == 0 &&
+		http_prepare(lane->http, call, left_ms, &lane->intake) == 0)
+		(void)curl_multi_add_handle(multi, lane->http->curl);
+}
+
+/* Until all have ended: each has its time-out. */
+static void lanes_run(CURLM *multi)
+{
+	int running = 0;
+
+	while (curl_multi_perform(multi, &running) == CURLM_OK && running > 0)
+		if (signals_stop_wanted() ||
+			curl_multi_poll(multi, NULL, 0, LANES_POLL_MS, NULL) != CURLM_OK)
+			return;
+}
+
+/* What ended well, by its handle. */
+static void lanes_collect(CURLM *multi, const struct lane *lanes, size_t count, long *ret_statuses)
+{
+	CURLMsg *message;
+	int left;
+
+	while ((message = curl_multi_info_read(multi, &left)))
+		for (size_t i = 0; i < count; i++)
+			if (lanes[i].http && lanes[i].http->curl == message->easy_handle &&
+				message->data.result == CURLE_OK)
+				(void)curl_easy_getinfo(message->easy_handle,
+					CURLINFO_RESPONSE_CODE, &ret_statuses[i]);
+}
+
+void http_request_all(
+	struct http *http, const struct http_call *calls, size_t count, long *ret_statuses)
+{
+	struct lane lanes[HTTP_SIDE_BY_SIDE] = { 0 };
+	CURLM *multi = curl_multi_init();
+
+	assert(count <= HTTP_SIDE_BY_SIDE);
+	memset(ret_statuses, 0, count * sizeof(*ret_statuses));
+	for (size_t i = 0; multi && i < count; i++)
+		lane_open(&lanes[i], multi, http, &calls[i]);
+	if (multi) {
+		lanes_run(multi);
+		lanes_collect(multi, lanes, count, ret_statuses);
+	}
+	for (size_t i = 0; i < count; i++) {
+		if (multi && lanes[i].http)
+			(void)curl_multi_remove_handle(multi, lanes[i].http->curl);
+		lane_done(&lanes[i]);
+	}
+	(void)curl_multi_cleanup(multi);
 }
 
 void http_reply_done(struct http_reply *reply)

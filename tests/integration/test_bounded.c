@@ -345,6 +345,35 @@ static void an_engine_that_answers_409_for_ever_is_asked_ever_less_and_named_eac
 	fake_engine_stop(&ward.well);
 }
 
+/* An engine that answers none of them before four wait: one after another, each would wait in vain. */
+static void the_containers_of_a_run_are_killed_and_removed_side_by_side(void **state)
+{
+	static const struct sickness sicknesses_of_company[] = {
+		{ "kill-together", FAKE_ENGINE_TOGETHER, "POST /containers/", false, "" },
+		{ "delete-together", FAKE_ENGINE_TOGETHER, "DELETE /containers/", false, "" },
+	};
+	struct world *world = *state;
+
+	for (size_t i = 0; i < ARRAY_SIZE(sicknesses_of_company); i++) {
+		const struct sickness *sickness = &sicknesses_of_company[i];
+		const struct fake_thing more = { .kind = KIND_CONTAINER,
+			.run = "sick",
+			.running = true,
+			.created_s = clock_wall_s() - 17000 };
+		struct ward ward = { 0 };
+
+		ward_open(world, &ward, sickness, "30s");
+		while (fake_engine_count(&ward.sick) < 2 * FAKE_ENGINE_COMPANY)
+			(void)fake_engine_add(&ward.sick, &more);
+		ward.pass = program_start(&ward.program, "--json");
+		ward_recover(world, &ward);
+		assert_int_equal(
+			fake_engine_asked(&ward.sick, sickness->request), 2 * FAKE_ENGINE_COMPANY);
+		fake_engine_stop(&ward.sick);
+		fake_engine_stop(&ward.well);
+	}
+}
+
 static void an_engine_that_restarts_in_the_middle_of_a_removal_is_asked_again(void **state)
 {
 	static const struct sickness restart = { "restart", FAKE_ENGINE_RESTART, "DELETE ", false,
@@ -612,6 +641,7 @@ int main(void)
 		IN_WORLD(an_engine_that_misbehaves_delays_only_what_it_may_know_of),
 		IN_WORLD(
 			an_engine_that_answers_409_for_ever_is_asked_ever_less_and_named_each_time),
+		IN_WORLD(the_containers_of_a_run_are_killed_and_removed_side_by_side),
 		IN_WORLD(an_engine_that_restarts_in_the_middle_of_a_removal_is_asked_again),
 		IN_WORLD(a_pass_that_is_told_to_stop_while_it_looks_reports_and_does_nothing),
 		IN_WORLD(groups_that_are_frozen_threaded_or_deep_end_in_one_pass),

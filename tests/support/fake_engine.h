@@ -12,11 +12,12 @@
 
 enum fake_engine_way {
 	FAKE_ENGINE_WELL,
-	FAKE_ENGINE_HANG,    /* reads the request and never answers */
-	FAKE_ENGINE_DRIP,    /* a head, and then a byte a second without end */
-	FAKE_ENGINE_FAIL,    /* 500, with the message "out of order" */
-	FAKE_ENGINE_HALF,    /* a whole reply that ends in the middle of its JSON */
-	FAKE_ENGINE_BUSY,    /* 409, "removal of container x is already in progress", for ever */
+	FAKE_ENGINE_HANG,     /* reads the request and never answers */
+	FAKE_ENGINE_DRIP,     /* a head, and then a byte a second without end */
+	FAKE_ENGINE_FAIL,     /* 500, with the message "out of order" */
+	FAKE_ENGINE_HALF,     /* a whole reply that ends in the middle of its JSON */
+	FAKE_ENGINE_BUSY,     /* 409, "removal of container x is already in progress", for ever */
+	FAKE_ENGINE_TOGETHER, /* answers none before FAKE_ENGINE_COMPANY of them wait, and then these */
 	FAKE_ENGINE_RESTART, /* hangs up, has no socket for FAKE_ENGINE_DOWN_MS, then is well again;
 				what ran has ended */
 	FAKE_ENGINE_LIES,    /* 204, and nothing was done */
@@ -24,7 +25,7 @@ enum fake_engine_way {
 	FAKE_ENGINE_FULL     /* never accepts, and its queue of connections is full */
 };
 
-enum { FAKE_ENGINE_DOWN_MS = 300 };
+enum { FAKE_ENGINE_DOWN_MS = 300, FAKE_ENGINE_COMPANY = 4 };
 
 struct fake_thing {
 	enum kind kind;        /* KIND_CONTAINER, KIND_VOLUME, KIND_NETWORK */

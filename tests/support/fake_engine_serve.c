@@ -18,7 +18,8 @@ struct server {
 	int listener, control;
 	int timer;            /* of the next byte that drips, or of the end of a restart */
 	int peers[PEERS_MAX]; /* that wait for an answer */
-	int queue[PEERS_MAX]; /* our own connections that fill the listener's queue */
+	struct text replies[PEERS_MAX]; /* what they wait for, while they gather */
+	int queue[PEERS_MAX];           /* our own connections that fill the listener's queue */
 	size_t peer_count, queue_count;
 	bool dripping;
 };
@@ -194,10 +195,25 @@ static enum fake_engine_way decide(
 	fake_state_lock(state);
 	log_request(state, request);
 	way = text_starts(request, state->request) ? state->way : FAKE_ENGINE_WELL;
-	if (way == FAKE_ENGINE_WELL || way == FAKE_ENGINE_HALF)
+	if (way == FAKE_ENGINE_WELL || way == FAKE_ENGINE_HALF || way == FAKE_ENGINE_TOGETHER)
 		fake_engine_answer(state, request, reply);
 	fake_state_unlock(state);
 	return way;
+}
+
+/* It is answered when enough others wait: who sends one after another waits in vain. */
+static void server_gather(struct server *server, int peer, struct text *reply)
+{
+	server->replies[server->peer_count] = *reply;
+	*reply = (struct text){ 0 };
+	server_hold(server, peer);
+	if (server->peer_count < FAKE_ENGINE_COMPANY)
+		return;
+	for (size_t i = 0; i < server->peer_count; i++) {
+		say(server->peers[i], server->replies[i].data, server->replies[i].length);
+		text_done(&server->replies[i]);
+	}
+	close_all(server->peers, &server->peer_count);
 }
 
 /* Takes the peer over. */
@@ -225,6 +241,9 @@ static void server_answer(struct server *server, int peer, const char *request)
 	case FAKE_ENGINE_LIES:
 		fake_engine_reply(&reply, 204, "");
 		break;
+	case FAKE_ENGINE_TOGETHER:
+		server_gather(server, peer, &reply);
+		return;
 	case FAKE_ENGINE_RESTART:
 		(void)close(peer);
 		server_restart(server);
@@ -291,10 +310,13 @@ static void server_drop_gone(struct server *server, const struct pollfd *peers)
 	size_t kept = 0;
 
 	for (size_t i = 0; i < server->peer_count; i++)
-		if (peers[i].revents & (POLLRDHUP | POLLHUP | POLLERR))
+		if (peers[i].revents & (POLLRDHUP | POLLHUP | POLLERR)) {
 			(void)close(server->peers[i]);
-		else
+			text_done(&server->replies[i]);
+		} else {
+			server->replies[kept] = server->replies[i];
 			server->peers[kept++] = server->peers[i];
+		}
 	server->peer_count = kept;
 }
 
