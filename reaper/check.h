@@ -28,5 +28,8 @@ void check_books(struct check *check);
 /* What it works with: engines and other sources, cgroups, systemd, mounts, Landlock, processes. */
 void check_host(struct check *check);
 
+/* What containers left on this host that nobody looks after, and what would remove it. */
+void check_leftovers(struct check *check);
+
 /* Whether the pass that systemd starts may write where it has to. After check_books(). */
 void check_unit(struct check *check);

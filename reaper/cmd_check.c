@@ -92,6 +92,7 @@ enum exit_code cmd_check(const struct options *options)
 	check_roots(&check);
 	check_books(&check);
 	check_host(&check);
+	check_leftovers(&check);
 	check_unit(&check);
 	return check.code;
 }

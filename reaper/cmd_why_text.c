@@ -1,5 +1,7 @@
 #include "why.h"
 
+#include "backend/container_leftovers.h"
+#include "base/pathname.h"
 #include "base/text.h"
 #include "base/timespan.h"
 #include "failures_text.h"
@@ -180,6 +182,48 @@ static int print_salvages(const struct look *look, struct error *error)
 	return r;
 }
 
+static bool lies_in(const char *path, const char *place)
+{
+	return path && (text_equal(path, place) || pathname_below(path, place));
+}
+
+/* Only what a record proves to be the run's says whose a leftover is. */
+static bool is_of_run(const struct run *run, const struct leftover *leftover)
+{
+	for (size_t i = 0; i < run->resource_count; i++) {
+		const struct resource *resource = &run->resources[i];
+		bool tree = resource->kind == KIND_WORKTREE || resource->kind == KIND_PATH;
+
+		if (resource->proof != PROOF_NONE &&
+			((tree && lies_in(leftover->path, resource->locator)) ||
+				(resource->kind == KIND_CGROUP &&
+					lies_in(leftover->cgroup, resource->locator))))
+			return true;
+	}
+	return false;
+}
+
+static void print_leftovers(const struct look *look)
+{
+	struct leftovers leftovers CLEANUP(leftovers_done) = { 0 };
+	bool begun = false;
+
+	if (leftovers_find(&leftovers, NULL) < 0)
+		return; /* check says what is wrong */
+	for (size_t i = 0; i < leftovers.count; i++) {
+		const struct leftover *leftover = &leftovers.items[i];
+		char *shown CLEANUP(mem_done) = NULL;
+
+		if (!is_of_run(look->run, leftover))
+			continue;
+		if (!begun)
+			(void)puts("left by a container, and what removes it");
+		begun = true;
+		shown = text_escape(leftover->detail);
+		(void)printf("  %s\n    %s\n", shown, leftover->command);
+	}
+}
+
 int why_text_past(const struct look *look, struct error *error)
 {
 	bool begun = false;
@@ -199,5 +243,6 @@ int why_text(const struct look *look, struct error *error)
 	print_rules(look);
 	report_limits(&report, stdout);
 	print_sources(look);
+	print_leftovers(look);
 	return why_text_past(look, error);
 }

@@ -406,6 +406,31 @@ int engine_json_pod(const struct engine_body *body, struct arena *arena, struct 
 	return r;
 }
 
+/* "init_process_pid" of runc's state.json is "pid" in crun's status, and so on. */
+int engine_json_runtime(const struct engine_body *body, struct arena *arena,
+	struct engine_runtime *ret_runtime, struct error *error)
+{
+	const struct reading reading = { body, arena, error };
+	json_t *root CLEANUP(json_done) = reading_load(&reading);
+	bool runc = json_object_get(root, "init_process_pid") != NULL;
+	const json_t *pid = json_object_get(root, runc ? "init_process_pid" : "pid");
+	const json_t *start =
+		json_object_get(root, runc ? "init_process_start" : "process-start-time");
+	const json_t *cgroup = runc ? json_object_get(json_object_get(root, "cgroup_paths"), "")
+				    : json_object_get(root, "cgroup-path");
+
+	if (!root)
+		return -EPROTO;
+	if (!json_is_integer(pid) || !json_is_integer(start))
+		return reading_wrong(&reading, "pid", "number");
+	*ret_runtime = (struct engine_runtime){
+		.pid = json_integer_value(pid),
+		.start_ticks = (uint64_t)json_integer_value(start),
+		.cgroup = arena_dup(arena, json_string_value(cgroup)),
+	};
+	return 0;
+}
+
 char *engine_json_message(const char *bytes, size_t length)
 {
 	json_t *root CLEANUP(json_done) = json_loadb(bytes, length, 0, NULL);

@@ -81,6 +81,17 @@ int engine_json_pod(const struct engine_body *body, struct arena *arena, struct 
 enum { ENGINE_MESSAGE = 320 };
 char *engine_json_message(const char *bytes, size_t length);
 
+/* What runc or crun keep of a container in their state directory. */
+struct engine_runtime {
+	int64_t pid; /* of its first process */
+	uint64_t start_ticks;
+	const char *
+		cgroup; /* absolute, with the mount point before it (runc) or not; NULL: not told */
+};
+
+int engine_json_runtime(const struct engine_body *body, struct arena *arena,
+	struct engine_runtime *ret_runtime, struct error *error);
+
 /* Whether a text field of an error's body ("message", podman's "cause") is exactly that; with NULL:
  * whether there is one. */
 bool engine_json_says(const char *bytes, size_t length, const char *field, const char *value);

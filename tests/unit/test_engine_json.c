@@ -212,6 +212,45 @@ static void a_message_ends_where_its_bytes_end(void **state)
 	assert_string_equal(shown, "busy");
 }
 
+/* runc 1.1's state.json, crun's status, and what is neither. */
+static void the_state_of_a_runtime_names_its_process(void **state)
+{
+	static const struct {
+		const char *bytes;
+		int r;
+		const char *cgroup;
+	} cases[] = {
+		{ "{\"id\":\"x\",\"init_process_pid\":213,\"init_process_start\":6947132,"
+		  "\"cgroup_paths\":{\"\":\"/sys/fs/cgroup/r1\",\"cpu\":\"/c\"}}",
+			0, "/sys/fs/cgroup/r1" },
+		{ "{\"pid\":213,\"process-start-time\":6947132,\"cgroup-path\":\"/r1\"}", 0,
+			"/r1" },
+		{ "{\"pid\":213,\"process-start-time\":6947132}", 0, NULL },
+		{ "{\"pid\":213,\"process-start-time\":6947132,\"cgroup-path\":7}", 0, NULL },
+		{ "{\"pid\":213}", -EPROTO, NULL },
+		{ "{\"pid\":\"213\",\"process-start-time\":6947132}", -EPROTO, NULL },
+		{ "{\"pid\":213,\"process-start", -EPROTO, NULL },
+		{ "[]", -EPROTO, NULL },
+		{ "", -EPROTO, NULL },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		struct arena arena CLEANUP(arena_done) = { 0 };
+		const struct engine_body body = body_of(cases[i].bytes);
+		struct engine_runtime runtime = { 0 };
+		struct error error = { 0 };
+
+		assert_int_equal(engine_json_runtime(&body, &arena, &runtime, &error), cases[i].r);
+		assert_int_equal(cases[i].r < 0, error.code != 0);
+		if (cases[i].r < 0)
+			continue;
+		assert_int_equal(runtime.pid, 213);
+		assert_int_equal(runtime.start_ticks, 6947132);
+		assert_true(text_equal(runtime.cgroup, cases[i].cgroup));
+	}
+}
+
 static void filters_are_json_whatever_stands_in_them(void **state)
 {
 	char *plain CLEANUP(mem_done) = engine_json_label_filter("sbx.run", NULL);
@@ -235,6 +274,7 @@ int main(void)
 		cmocka_unit_test(deep_nesting_and_double_keys_are_errors),
 		cmocka_unit_test(messages_are_whatever_can_be_shown),
 		cmocka_unit_test(a_message_ends_where_its_bytes_end),
+		cmocka_unit_test(the_state_of_a_runtime_names_its_process),
 		cmocka_unit_test(filters_are_json_whatever_stands_in_them),
 	};
 
