@@ -1,0 +1,253 @@
+/* Units: what they are, and their end and beginning. */
+#include "bus_parts.h"
+
+#include "base/clock.h"
+#include "base/text.h"
+
+#include <errno.h>
+#include <signal.h>
+
+static int unit_read_invocation(
+	struct bus *bus, const char *path, char ret_id[33], sd_bus_error *reply)
+{
+	sd_bus_message *message CLEANUP(message_done) = NULL;
+	const uint8_t *bytes;
+	const void *array;
+	size_t length;
+	int r = sd_bus_get_property(
+		bus->bus, BUS_SYSTEMD, path, BUS_UNIT, "InvocationID", reply, &message, "ay");
+
+	if (r >= 0)
+		r = sd_bus_message_read_array(message, 'y', &array, &length);
+	if (r < 0)
+		return r;
+	if (length != 0 && length != 16)
+		return -EPROTO;
+	bytes = array;
+	ret_id[0] = 0;
+	for (size_t i = 0; i < length; i++)
+		(void)snprintf(ret_id + 2 * i, 3, "%02x", bytes[i]);
+	return 0;
+}
+
+static int unit_read_all(struct bus *bus, const char *path, const char *unit, struct bus_unit *all,
+	sd_bus_error *reply)
+{
+	const char *interface = text_ends(unit, ".scope") ? BUS_SYSTEMD ".Scope" : BUS_SERVICE;
+	int r = unit_read_invocation(bus, path, all->invocation_id, reply);
+
+	if (r >= 0)
+		r = bus_unit_read(bus, path, BUS_UNIT, "LoadState", all->load_state,
+			sizeof(all->load_state), reply);
+	if (r >= 0)
+		r = bus_unit_read(bus, path, BUS_UNIT, "ActiveState", all->active_state,
+			sizeof(all->active_state), reply);
+	if (r >= 0)
+		r = bus_unit_read(bus, path, interface, "ControlGroup", all->control_group,
+			sizeof(all->control_group), reply);
+	if (r >= 0)
+		r = bus_unit_read(
+			bus, path, interface, "Slice", all->slice, sizeof(all->slice), reply);
+	if (r >= 0)
+		r = bus_unit_read(bus, BUS_MANAGER_PATH, BUS_MANAGER, "ControlGroup",
+			all->manager_group, sizeof(all->manager_group), reply);
+	return r;
+}
+
+int bus_unit_get(struct bus *bus, const char *unit, struct bus_unit *ret_unit, struct error *error)
+{
+	sd_bus_error reply CLEANUP(sd_bus_error_free) = SD_BUS_ERROR_NULL;
+	sd_bus_message *found CLEANUP(message_done) = NULL;
+	struct bus_unit all = { 0 };
+	const char *path;
+	int r = sd_bus_call_method(bus->bus, BUS_SYSTEMD, BUS_MANAGER_PATH, BUS_MANAGER, "GetUnit",
+		&reply, &found, "s", unit);
+
+	if (r >= 0)
+		r = sd_bus_message_read(found, "o", &path);
+	if (r >= 0)
+		r = unit_read_all(bus, path, unit, &all, &reply);
+	if (r < 0)
+		return bus_fail(error, r, &reply, "look at unit", unit);
+	/* A unit whose file was deleted while it runs is not found either, and still there. */
+	if (text_equal(all.load_state, "not-found") && text_equal(all.active_state, "inactive"))
+		return -ENOENT;
+	*ret_unit = all;
+	return 0;
+}
+
+int bus_unit_load(struct bus *bus, const char *unit, struct error *error)
+{
+	sd_bus_error reply CLEANUP(sd_bus_error_free) = SD_BUS_ERROR_NULL;
+	sd_bus_message *found CLEANUP(message_done) = NULL;
+	char state[32] = "";
+	const char *path;
+	int r = sd_bus_call_method(bus->bus, BUS_SYSTEMD, BUS_MANAGER_PATH, BUS_MANAGER, "LoadUnit",
+		&reply, &found, "s", unit);
+
+	if (r >= 0)
+		r = sd_bus_message_read(found, "o", &path);
+	if (r >= 0)
+		r = bus_unit_read(bus, path, BUS_UNIT, "LoadState", state, sizeof(state), &reply);
+	if (r < 0)
+		return bus_fail(error, r, &reply, "load unit", unit);
+	if (text_equal(state, "loaded"))
+		return 0;
+	return text_equal(state, "not-found")
+		       ? -ENOENT
+		       : error_say(error, EINVAL, "unit %s is %s", unit, state);
+}
+
+static bool unit_rests(const struct bus_unit *unit)
+{
+	return text_equal(unit->active_state, "inactive") ||
+	       text_equal(unit->active_state, "failed");
+}
+
+static int stopping_kill(const struct watch *stopping, struct error *error)
+{
+	int r = watch_call(stopping, "Kill", error, "si", "all", SIGKILL);
+
+	return r == -ESRCH || r == -ENOENT ? 0 : r;
+}
+
+/* The unit as it is now, if it still is the one that is being stopped; -ENOENT when it is gone. */
+static int stopping_look(
+	const struct watch *stopping, struct bus_unit *ret_unit, struct error *error)
+{
+	int r;
+
+	bus_limit(stopping->bus, stopping->deadline_ms);
+	r = bus_unit_get(stopping->bus, stopping->unit, ret_unit, error);
+	if (r == 0 && stopping->invocation_id && *ret_unit->invocation_id &&
+		!text_equal(ret_unit->invocation_id, stopping->invocation_id))
+		return -ENOENT;
+	return r;
+}
+
+/* Waits until the unit is inactive, failed or gone. 0, -ETIME, -errno. */
+static int stopping_wait(const struct watch *stopping, struct error *error)
+{
+	sd_bus_slot *slot CLEANUP(slot_done) = NULL;
+	struct bus_unit now;
+	int r;
+
+	watch_subscribe(stopping, &slot);
+	for (;;) {
+		r = stopping_look(stopping, &now, error);
+		if (r < 0 || unit_rests(&now))
+			return r == -ENOENT ? 0 : r;
+		if (deadline_left_ms(stopping->deadline_ms) == 0)
+			return error_say(error, ETIME, "unit %s was killed and is still %s",
+				stopping->unit, now.active_state);
+		r = watch_pause(stopping);
+		if (r < 0)
+			return error_set(error, -r, "wait for unit %s", stopping->unit);
+		r = stopping_kill(stopping, error);
+		if (r < 0)
+			return r;
+	}
+}
+
+/*
+ * Stop comes before kill: a service that dies without being stopped may be started anew by its
+ * Restart= setting, as another invocation.
+ */
+static int stopping_run(const struct watch *stopping, struct error *error)
+{
+	int r = watch_call(stopping, "Stop", error, "s", "replace", 0);
+
+	if (r < 0)
+		return r;
+	r = stopping_kill(stopping, error);
+	if (r < 0)
+		return r;
+	return stopping_wait(stopping, error);
+}
+
+/* A scope whose processes were killed is left "failed", and so its name stays taken. */
+static int stopping_reset(const struct watch *stopping, struct error *error)
+{
+	struct bus_unit now;
+	int r = stopping_look(stopping, &now, error);
+
+	if (r == 0 && text_equal(now.active_state, "failed"))
+		r = watch_call(stopping, "ResetFailed", error, "", NULL, 0);
+	return r == -ENOENT ? 0 : r;
+}
+
+int bus_unit_stop(struct bus *bus, const char *unit, const char *invocation_id, int64_t deadline_ms,
+	struct error *error)
+{
+	struct watch stopping CLEANUP(watch_done) = {
+		.bus = bus,
+		.unit = unit,
+		.invocation_id = invocation_id,
+		.path = bus_unit_object(invocation_id ? invocation_id : unit),
+		.deadline_ms = deadline_ms,
+	};
+	struct bus_unit now;
+	int r;
+
+	bus_limit(bus, deadline_ms);
+	r = bus_unit_get(bus, unit, &now, error);
+	if (r == -ENOENT || (r == 0 && text_equal(now.active_state, "inactive")))
+		return 0;
+	if (r < 0)
+		return r;
+	if (invocation_id && !text_equal(now.invocation_id, invocation_id))
+		return error_say(error, ESTALE, "unit %s is another invocation, %s instead of %s",
+			unit, now.invocation_id, invocation_id);
+	r = stopping_run(&stopping, error);
+	if (r == -ENOENT)
+		r = 0;
+	if (r == 0)
+		r = stopping_reset(&stopping, error);
+	return r < 0 ? r : 1;
+}
+
+/* 1 when the start is over, 0 while it goes on. */
+static int start_over(const struct watch *starting, struct error *error)
+{
+	char state[32];
+	uint32_t job = 0;
+	int r = watch_job(starting, state, &job, error);
+
+	if (r < 0)
+		return r == -ENOENT ? 1 : r;
+	return !job && !text_equal(state, "activating") && !text_equal(state, "deactivating");
+}
+
+static int start_wait(const struct watch *starting, struct error *error)
+{
+	int r;
+
+	while ((r = start_over(starting, error)) == 0) {
+		if (deadline_left_ms(starting->deadline_ms) == 0)
+			return error_say(
+				error, ETIME, "unit %s is still being started", starting->unit);
+		r = watch_pause(starting);
+		if (r < 0)
+			return error_set(error, -r, "wait for unit %s", starting->unit);
+	}
+	return r < 0 ? r : 0;
+}
+
+int bus_unit_start(struct bus *bus, const char *unit, int64_t deadline_ms, struct error *error)
+{
+	struct watch starting CLEANUP(watch_done) = {
+		.bus = bus,
+		.unit = unit,
+		.path = bus_unit_object(unit),
+		.deadline_ms = deadline_ms,
+	};
+	sd_bus_error reply CLEANUP(sd_bus_error_free) = SD_BUS_ERROR_NULL;
+	sd_bus_slot *slot CLEANUP(slot_done) = NULL;
+	int r;
+
+	watch_subscribe(&starting, &slot);
+	bus_limit(bus, deadline_ms);
+	r = sd_bus_call_method(bus->bus, BUS_SYSTEMD, BUS_MANAGER_PATH, BUS_MANAGER, "StartUnit",
+		&reply, NULL, "ss", unit, "replace");
+	return r < 0 ? bus_fail(error, r, &reply, "start", unit) : start_wait(&starting, error);
+}
