@@ -124,7 +124,8 @@ struct resource {
 	const char *branch; /* worktree: the run's branch, short */
 	/*
 	 * Identity beyond the name. worktree, path: time of birth (dir_birth) · container: full id ·
-	 * scope: invocation id · process: "BOOTID:STARTTICKS"
+	 * scope, cgroup of a unit: invocation id, or of a transient service what outlives it ·
+	 * process: "BOOTID:STARTTICKS"
 	 */
 	const char *token;
 	/*

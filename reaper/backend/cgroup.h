@@ -32,14 +32,14 @@ int cgroup_check_path(const struct cgroup_state *state, const char *path, struct
 int cgroup_bus(struct cgroup_state *state, struct bus **ret_bus, struct error *error);
 
 /* A group by its path. The first four are what backend.h and effects.h say, for `path`. */
-int group_identify(const struct cgroup_state *state, struct resource *resource, const char *path,
-	struct error *error);
-void group_probe(const struct cgroup_state *state, struct resource *resource, const char *path,
+int group_identify(struct cgroup_state *state, struct resource *resource, const char *path,
+	struct arena *arena, struct error *error);
+void group_probe(struct cgroup_state *state, struct resource *resource, const char *path,
 	struct arena *arena);
-int group_stop(const struct cgroup_state *state, const struct resource *resource, const char *path,
+int group_stop(struct cgroup_state *state, const struct resource *resource, const char *path,
 	int64_t deadline_ms, struct error *error);
-int group_remove(const struct cgroup_state *state, const struct resource *resource,
-	const char *path, int64_t deadline_ms, struct error *error);
+int group_remove(struct cgroup_state *state, const struct resource *resource, const char *path,
+	int64_t deadline_ms, struct error *error);
 
 /* A unit by its name; without systemd, the group of that name directly below the root. */
 int scope_identify(struct cgroup_state *state, struct resource *resource, struct arena *arena,
@@ -49,6 +49,58 @@ int scope_stop(struct cgroup_state *state, const struct resource *resource, int6
 	struct error *error);
 int scope_remove(struct cgroup_state *state, const struct resource *resource, int64_t deadline_ms,
 	struct error *error);
+
+/*
+ * A unit of systemd, once it was looked at. Where it has its processes, or would have them; the
+ * caller owns the path.
+ */
+char *unit_group(const struct bus_unit *unit);
+
+/* Whether a run may own the unit at all, by its group (cgroup_check_path). 0 or -EINVAL. */
+int unit_check(const struct cgroup_state *state, const struct bus_unit *unit, struct error *error);
+
+/*
+ * What is put on record of a unit, "" when nothing is known: of a transient service something that
+ * stays when it is started again, of others the invocation id.
+ */
+const char *unit_identity(const struct bus_unit *unit);
+
+/* Whether it is the unit on record (NULL: none is). 0 or -ESTALE. */
+int unit_check_identity(const char *recorded, const struct bus_unit *unit, struct error *error);
+
+/* Waits to be started, or is being started: alive, though nothing may run in it. */
+bool unit_starts(const struct bus_unit *unit);
+
+/* Which unit is to be stopped. */
+struct unit_target {
+	const char *name;
+	const char *within;   /* the group that it must have or lie in; NULL: any below the root */
+	const char *recorded; /* its identity; NULL: whatever has the name */
+};
+
+/*
+ * Proves it, and has systemd stop it for good; again while it is started meanwhile. 1; 0 there was
+ * nothing to stop; -EPERM it can be no run's, -ESTALE, -ETIME (named, who is still in it), -errno.
+ */
+int unit_stop(struct cgroup_state *state, struct bus *bus, const struct unit_target *target,
+	int64_t deadline_ms, struct error *error);
+
+/*
+ * The unit that has exactly that group. 1; 0: none has, or no systemd runs; -errno: a unit has that
+ * name where it is known, and systemd cannot be asked.
+ */
+int unit_of_group(struct cgroup_state *state, const char *path, struct bus_unit *ret_unit,
+	struct error *error);
+
+/* Whether something in the slice waits to be started. 1, 0, -errno. */
+int slice_starts(struct cgroup_state *state, const char *slice, struct error *error);
+
+/*
+ * Stops the unit that has the group; of a slice first what lies in it. `recorded` is its identity.
+ * 1, 0 no unit or nothing to stop, -errno.
+ */
+int group_units_stop(struct cgroup_state *state, const char *path, const char *recorded,
+	int64_t deadline_ms, struct error *error);
 
 /* What nobody told us: the groups below the root. */
 void cgroup_discover(void *context, struct inventory *inventory, const char *only);

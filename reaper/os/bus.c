@@ -80,6 +80,11 @@ void bus_limit(struct bus *bus, int64_t deadline_ms)
 		bus->bus, (uint64_t)(left_ms > 0 ? left_ms : 1) * 1000);
 }
 
+void bus_limit_none(struct bus *bus)
+{
+	(void)sd_bus_set_method_call_timeout(bus->bus, (uint64_t)bus->timeout_ms * 1000);
+}
+
 char *bus_unit_object(const char *name_or_invocation)
 {
 	char *path = NULL;

@@ -8,7 +8,10 @@
 
 struct bus;
 
+enum { UNIT_NAME = 256, UNIT_ORIGIN = 64 };
+
 struct bus_unit {
+	char name[UNIT_NAME];    /* its first, where it was asked for by another */
 	char load_state[32];     /* "loaded" "not-found" */
 	char active_state[32];   /* "active" "inactive" "failed" "deactivating" */
 	char control_group[512]; /* "/sbx.slice/r1.scope"; "" when it has none */
@@ -16,6 +19,11 @@ struct bus_unit {
 	/* In which the manager's slices lie: "/user.slice/…/user@1000.service"; "" of the system's. */
 	char manager_group[512];
 	char invocation_id[33]; /* 32 hex digits; "" when it has none */
+	/*
+	 * Of a transient service: what tells it from a later one of its name, and stays when the service
+	 * is started again, as Restart= has it. "" of others, whose file says nothing about that.
+	 */
+	char origin[UNIT_ORIGIN];
 };
 
 /*
@@ -25,13 +33,12 @@ struct bus_unit {
 int bus_open(int64_t timeout_ms, struct bus **ret_bus, struct error *error);
 void bus_close(struct bus *bus);
 
-enum { UNIT_NAME = 256 };
-
 /* The unit that this process belongs to: of the system, or of our user when we are not root. Asks no
  * bus (sd_pid_get_unit(3)). 0; -ENODATA: none; -errno. */
 int bus_own_unit(char ret_unit[UNIT_NAME]);
 
-/* 0; -ENOENT: no such unit (NoSuchUnit, or not-found and inactive); -errno. */
+/* A scope, service, socket or slice. 0; -ENOENT: no such unit (NoSuchUnit, or not-found and inactive);
+ * -errno. */
 int bus_unit_get(struct bus *bus, const char *unit, struct bus_unit *ret_unit, struct error *error);
 
 /*
@@ -42,6 +49,13 @@ int bus_unit_get(struct bus *bus, const char *unit, struct bus_unit *ret_unit, s
  */
 int bus_unit_stop(struct bus *bus, const char *unit, const char *invocation_id, int64_t deadline_ms,
 	struct error *error);
+
+/*
+ * The names of all units that lie directly in a slice, whatever their state, up to a NULL;
+ * bus_names_done() ends them. 0; -ENOENT: no such slice; -errno. (SliceOf, systemd 250.)
+ */
+int bus_slice_members(struct bus *bus, const char *slice, char ***ret_names, struct error *error);
+void bus_names_done(char ***names);
 
 /* The same of one that systemd need not have loaded yet: loads it. 0, -ENOENT: it has no file, -errno. */
 int bus_unit_load(struct bus *bus, const char *unit, struct error *error);

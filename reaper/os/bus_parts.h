@@ -37,6 +37,9 @@ int bus_fail(
 /* No call may last longer than what is left until the deadline. */
 void bus_limit(struct bus *bus, int64_t deadline_ms);
 
+/* No longer than the connection was told, whatever the call before was limited to. */
+void bus_limit_none(struct bus *bus);
+
 /* A unit's object, by name or by invocation id. The caller owns it. */
 char *bus_unit_object(const char *name_or_invocation);
 

@@ -47,8 +47,6 @@ int bus_sandbox_get(
 
 void bus_sandbox_done(struct bus_sandbox *sandbox)
 {
-	for (char **path = sandbox->read_write_paths; path && *path; path++)
-		free(*path);
-	free(sandbox->read_write_paths);
+	bus_names_done(&sandbox->read_write_paths);
 	*sandbox = (struct bus_sandbox){ 0 };
 }

@@ -5,7 +5,9 @@
 #include "base/text.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <signal.h>
+#include <sys/stat.h>
 
 static int unit_read_invocation(
 	struct bus *bus, const char *path, char ret_id[33], sd_bus_error *reply)
@@ -30,31 +32,73 @@ static int unit_read_invocation(
 	return 0;
 }
 
-static int unit_read_all(struct bus *bus, const char *path, const char *unit, struct bus_unit *all,
-	sd_bus_error *reply)
+static const char *unit_interface(const char *unit)
 {
-	const char *interface = text_ends(unit, ".scope") ? BUS_SYSTEMD ".Scope" : BUS_SERVICE;
-	int r = unit_read_invocation(bus, path, all->invocation_id, reply);
+	static const struct {
+		const char *suffix, *interface;
+	} kinds[] = {
+		{ ".scope", BUS_SYSTEMD ".Scope" },
+		{ ".slice", BUS_SYSTEMD ".Slice" },
+		{ ".socket", BUS_SYSTEMD ".Socket" },
+	};
 
-	if (r >= 0)
-		r = bus_unit_read(bus, path, BUS_UNIT, "LoadState", all->load_state,
-			sizeof(all->load_state), reply);
-	if (r >= 0)
-		r = bus_unit_read(bus, path, BUS_UNIT, "ActiveState", all->active_state,
-			sizeof(all->active_state), reply);
-	if (r >= 0)
-		r = bus_unit_read(bus, path, interface, "ControlGroup", all->control_group,
-			sizeof(all->control_group), reply);
-	if (r >= 0)
-		r = bus_unit_read(
-			bus, path, interface, "Slice", all->slice, sizeof(all->slice), reply);
-	if (r >= 0)
-		r = bus_unit_read(bus, BUS_MANAGER_PATH, BUS_MANAGER, "ControlGroup",
-			all->manager_group, sizeof(all->manager_group), reply);
+	for (size_t i = 0; i < ARRAY_SIZE(kinds); i++)
+		if (text_ends(unit, kinds[i].suffix))
+			return kinds[i].interface;
+	return BUS_SERVICE;
+}
+
+/*
+ * The file of a transient unit is written once, when the unit is made, and goes with it: two units
+ * of one name never have the same (inode numbers of /run are not used again, and times differ).
+ */
+static int unit_read_origin(
+	struct bus *bus, const char *path, char ret_origin[UNIT_ORIGIN], sd_bus_error *reply)
+{
+	char file[PATH_MAX];
+	struct stat made;
+	int transient = 0;
+	int r = sd_bus_get_property_trivial(
+		bus->bus, BUS_SYSTEMD, path, BUS_UNIT, "Transient", reply, 'b', &transient);
+
+	if (r < 0 || !transient)
+		return r;
+	r = bus_unit_read(bus, path, BUS_UNIT, "FragmentPath", file, sizeof(file), reply);
+	if (r >= 0 && stat(file, &made) == 0)
+		(void)snprintf(ret_origin, UNIT_ORIGIN, "transient:%ju:%jd.%09ld",
+			(uintmax_t)made.st_ino, (intmax_t)made.st_mtim.tv_sec,
+			made.st_mtim.tv_nsec);
 	return r;
 }
 
-int bus_unit_get(struct bus *bus, const char *unit, struct bus_unit *ret_unit, struct error *error)
+static int unit_read_all(
+	struct bus *bus, const char *path, struct bus_unit *all, sd_bus_error *reply)
+{
+	const struct {
+		const char *object, *interface, *property;
+		char *text;
+		size_t size;
+	} fields[] = {
+		{ path, BUS_UNIT, "LoadState", all->load_state, sizeof(all->load_state) },
+		{ path, BUS_UNIT, "ActiveState", all->active_state, sizeof(all->active_state) },
+		{ path, unit_interface(all->name), "ControlGroup", all->control_group,
+			sizeof(all->control_group) },
+		{ path, unit_interface(all->name), "Slice", all->slice, sizeof(all->slice) },
+		{ BUS_MANAGER_PATH, BUS_MANAGER, "ControlGroup", all->manager_group,
+			sizeof(all->manager_group) },
+	};
+	int r = unit_read_invocation(bus, path, all->invocation_id, reply);
+
+	for (size_t i = 0; i < ARRAY_SIZE(fields) && r >= 0; i++)
+		r = bus_unit_read(bus, fields[i].object, fields[i].interface, fields[i].property,
+			fields[i].text, fields[i].size, reply);
+	if (r >= 0 && text_ends(all->name, ".service"))
+		r = unit_read_origin(bus, path, all->origin, reply);
+	return r;
+}
+
+static int unit_get(
+	struct bus *bus, const char *unit, struct bus_unit *ret_unit, struct error *error)
 {
 	sd_bus_error reply CLEANUP(sd_bus_error_free) = SD_BUS_ERROR_NULL;
 	sd_bus_message *found CLEANUP(message_done) = NULL;
@@ -66,7 +110,9 @@ int bus_unit_get(struct bus *bus, const char *unit, struct bus_unit *ret_unit, s
 	if (r >= 0)
 		r = sd_bus_message_read(found, "o", &path);
 	if (r >= 0)
-		r = unit_read_all(bus, path, unit, &all, &reply);
+		r = bus_unit_read(bus, path, BUS_UNIT, "Id", all.name, sizeof(all.name), &reply);
+	if (r >= 0)
+		r = unit_read_all(bus, path, &all, &reply);
 	if (r < 0)
 		return bus_fail(error, r, &reply, "look at unit", unit);
 	/* A unit whose file was deleted while it runs is not found either, and still there. */
@@ -74,6 +120,35 @@ int bus_unit_get(struct bus *bus, const char *unit, struct bus_unit *ret_unit, s
 		return -ENOENT;
 	*ret_unit = all;
 	return 0;
+}
+
+int bus_unit_get(struct bus *bus, const char *unit, struct bus_unit *ret_unit, struct error *error)
+{
+	bus_limit_none(bus);
+	return unit_get(bus, unit, ret_unit, error);
+}
+
+int bus_slice_members(struct bus *bus, const char *slice, char ***ret_names, struct error *error)
+{
+	char *path CLEANUP(mem_done) = bus_unit_object(slice);
+	sd_bus_error reply CLEANUP(sd_bus_error_free) = SD_BUS_ERROR_NULL;
+	sd_bus_message *message CLEANUP(message_done) = NULL;
+	int r;
+
+	bus_limit_none(bus);
+	r = sd_bus_get_property(
+		bus->bus, BUS_SYSTEMD, path, BUS_UNIT, "SliceOf", &reply, &message, "as");
+	if (r >= 0)
+		r = sd_bus_message_read_strv(message, ret_names);
+	return r < 0 ? bus_fail(error, r, &reply, "list the units of", slice) : 0;
+}
+
+void bus_names_done(char ***names)
+{
+	for (char **name = *names; name && *name; name++)
+		free(*name);
+	free(*names);
+	*names = NULL;
 }
 
 int bus_unit_load(struct bus *bus, const char *unit, struct error *error)
@@ -118,7 +193,7 @@ static int stopping_look(
 	int r;
 
 	bus_limit(stopping->bus, stopping->deadline_ms);
-	r = bus_unit_get(stopping->bus, stopping->unit, ret_unit, error);
+	r = unit_get(stopping->bus, stopping->unit, ret_unit, error);
 	if (r == 0 && stopping->invocation_id && *ret_unit->invocation_id &&
 		!text_equal(ret_unit->invocation_id, stopping->invocation_id))
 		return -ENOENT;
@@ -190,7 +265,7 @@ int bus_unit_stop(struct bus *bus, const char *unit, const char *invocation_id, 
 	int r;
 
 	bus_limit(bus, deadline_ms);
-	r = bus_unit_get(bus, unit, &now, error);
+	r = unit_get(bus, unit, &now, error);
 	if (r == -ENOENT || (r == 0 && text_equal(now.active_state, "inactive")))
 		return 0;
 	if (r < 0)
