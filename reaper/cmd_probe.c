@@ -1,6 +1,7 @@
 /*
  * sbx-reap probe: has the real unit do a pass over canaries, and tries from inside it what must be
- * blocked. Whatever is not well, also that it could not be found out, holds all passes.
+ * blocked. Whatever is not well, also that it could not be found out, holds all passes; not that the
+ * canaries had no turn, since the brake held, a limit was reached, or somebody asked to stop.
  */
 #include "base/clock.h"
 #include "base/text.h"
@@ -246,14 +247,36 @@ static void judge_trespass(struct probing *probing, const struct probe *probe)
 			findings, "connect", &probe->network, "taking a credential to an endpoint");
 }
 
+/* Why no pass had its turn at the canaries, where that is nobody's fault; NULL. In the arena. */
+static const char *put_off_by(
+	const struct probing *probing, const struct probe *probe, struct probe_canaries *canaries)
+{
+	char *lock CLEANUP(mem_done) = mem_printf("%s.lock", probing->books.settings.database);
+	const char *reason = probe_canaries_kept(canaries);
+	char holder[LOCK_HOLDER];
+
+	if (signals_stop_wanted())
+		return "the probe was asked to stop";
+	if (reason)
+		return arena_printf(&canaries->arena, "the pass kept it as '%s'", reason);
+	if (!probe && lock_describe_holder(lock, holder))
+		return arena_printf(&canaries->arena, "another pass has the lock: %s", holder);
+	return NULL;
+}
+
 static void judge(struct probing *probing)
 {
 	struct arena arena CLEANUP(arena_done) = { 0 };
 	const struct probe *probe = answered(probing, &arena);
+	const char *put_off = put_off_by(probing, probe, &probing->canaries);
 
+	probing->canaries.put_off = put_off;
 	probe_canaries_judge(&probing->canaries, &probing->findings);
 	if (probe)
 		judge_trespass(probing, probe);
+	else if (put_off)
+		probe_findings_add(&probing->findings, "pass", PROBE_PUT_OFF,
+			"no pass of " PROBE_UNIT " answered, since %s", put_off);
 	else
 		probe_findings_add(&probing->findings, "pass", PROBE_CANNOT,
 			"no pass of " PROBE_UNIT " answered, so its walls were not tried; see "
@@ -265,14 +288,15 @@ static void probe_all(struct probing *probing)
 	struct error error = { 0 };
 
 	if (set_up(probing, &error) < 0) {
-		probe_findings_add(&probing->findings, "set-up", PROBE_CANNOT, "%s", error.text);
+		probe_findings_add(&probing->findings, "set-up",
+			signals_stop_wanted() ? PROBE_PUT_OFF : PROBE_CANNOT, "%s", error.text);
 		return;
 	}
-	if (have_it_pass(probing, &error) < 0)
+	if (have_it_pass(probing, &error) < 0 && !signals_stop_wanted())
 		probe_findings_add(&probing->findings, "pass", PROBE_CANNOT, "%s",
 			*error.text ? error.text : "there is no unit " PROBE_UNIT);
 	judge(probing);
-	if (probe_findings_good(&probing->findings))
+	if (probe_findings_worst(&probing->findings) <= PROBE_PUT_OFF)
 		probe_canaries_tidy(&probing->canaries, &probing->findings);
 }
 
@@ -329,7 +353,7 @@ static int conclude(struct probing *probing, struct error *error)
 	struct store *store = probing->books.store;
 	int held = 1, r = 0;
 
-	if (!probe_findings_good(findings))
+	if (probe_findings_worst(findings) > PROBE_PUT_OFF)
 		held = hold_all(store, findings, error);
 	for (size_t i = 0; i < findings->count && r >= 0; i++)
 		r = note_finding(store, &findings->list[i], error);
@@ -357,6 +381,21 @@ static int nobody_holds(struct probing *probing, struct error *error)
 	return r < 0 ? r : 0;
 }
 
+/* Put off is not well either, but nothing that a person could mend. */
+static enum exit_code exit_code_of_findings(const struct probe_findings *findings)
+{
+	switch (probe_findings_worst(findings)) {
+	case PROBE_OK:
+		return EXIT_DONE;
+	case PROBE_PUT_OFF:
+		return EXIT_BLIND;
+	case PROBE_FAILED:
+	case PROBE_CANNOT:
+		break;
+	}
+	return EXIT_ATTENTION;
+}
+
 static enum exit_code probe_run(struct probing *probing)
 {
 	struct error error = { 0 };
@@ -371,7 +410,7 @@ static enum exit_code probe_run(struct probing *probing)
 		alert("what the probe found cannot be written down: %s", error.text);
 		return exit_code_worse(EXIT_ATTENTION, exit_code_of_error(error.code));
 	}
-	return probe_findings_good(&probing->findings) ? EXIT_DONE : EXIT_ATTENTION;
+	return exit_code_of_findings(&probing->findings);
 }
 
 enum exit_code cmd_probe(const struct options *options)

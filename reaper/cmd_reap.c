@@ -84,8 +84,12 @@ static int take_lock(struct reaping *reaping, struct error *error)
 /* Before anything is planned, since it may hold this pass, too: also where that cannot be written. */
 static void attend_to_probe(struct reaping *reaping)
 {
+	const struct probe_time time = {
+		.now_s = clock_wall_s(),
+		.booted_s = clock_wall_s() - clock_boot_ms() / 1000,
+	};
 	struct error error = { 0 };
-	int r = probe_attend(reaping->session.store, reaping->pass, clock_wall_s(), &error);
+	int r = probe_attend(reaping->session.store, reaping->pass, &time, &error);
 
 	if (r < 0)
 		notice("a probe waits for an answer, and gets none: %s", error.text);
@@ -270,6 +274,9 @@ static enum exit_code tell(struct reaping *reaping, int failed, struct error *er
 			reaping->plan.count);
 		code = exit_code_worse(code, EXIT_ATTENTION);
 	}
+	if (failed >= 0)
+		failed = probe_note_kept(
+			reaping->session.store, reaping->pass, &reaping->inventory, error);
 	if (failed >= 0)
 		failed = pass_close(&reaping->session, &report, code, error);
 	if (reaping->options->json)

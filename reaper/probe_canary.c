@@ -7,6 +7,7 @@
 #include "os/empty_dir.h"
 #include "os/file.h"
 #include "os/picture.h"
+#include "probe_attend.h"
 #include "registration.h"
 #include "state/marker.h"
 #include "state/pins.h"
@@ -23,6 +24,7 @@ static const char canary_text[] = "A canary of 'sbx-reap probe'. It must stay as
 void probe_canaries_done(struct probe_canaries *canaries)
 {
 	text_done(&canaries->outside_before);
+	text_done(&canaries->outside_linked);
 	text_done(&canaries->pinned_before);
 	arena_done(&canaries->arena);
 }
@@ -178,6 +180,7 @@ static int lead_outside(struct probe_canaries *canaries, struct error *error)
 	char *to_directory CLEANUP(mem_done) = mem_printf("%s/symlink-to-directory", tree);
 	char *hard CLEANUP(mem_done) = mem_printf("%s/hard-link", tree);
 	char *bound CLEANUP(mem_done) = mem_printf("%s/bound", tree);
+	int r;
 
 	if (symlink(canaries->file, to_file) < 0 || symlink(canaries->kept, to_directory) < 0)
 		return error_set(error, errno, "make a symlink in %s", tree);
@@ -186,7 +189,8 @@ static int lead_outside(struct probe_canaries *canaries, struct error *error)
 			return error_set(error, errno, "make %s", hard);
 		canaries->no_hard_link = "the root is a filesystem of its own";
 	}
-	return show_at(canaries, bound, error);
+	r = show_at(canaries, bound, error);
+	return r < 0 ? r : picture_add(&canaries->outside_linked, canaries->outside, error);
 }
 
 static int pin(const struct probe_canaries *canaries, const char *run, struct error *error)

@@ -12,8 +12,6 @@
 #include "settings.h"
 #include "state/store.h"
 
-#define PROBE_PREFIX "sbx-probe-"
-
 struct probe_canary {
 	char *run, *repo, *tree;
 	struct worktree_canary git; /* named by those */
@@ -30,8 +28,10 @@ struct probe_canaries {
 	const char *around, *outside;    /* beside it: shared by probes, and this one's own */
 	const char *kept, *file, *shown; /* in it: what is bound, the file in that, a second bind */
 	const char *no_hard_link;        /* why there is none; NULL: there is one */
+	const char *put_off; /* why no pass had its turn at the due one; NULL: one had */
 	struct probe_canary due, pinned;
 	struct text outside_before, pinned_before;
+	struct text outside_linked; /* while the due one has its hard link to it */
 };
 
 /*
@@ -44,9 +44,16 @@ void probe_canaries_done(struct probe_canaries *canaries);
 /* Whether the due one is off the books. */
 bool probe_canaries_due_is_off(const struct probe_canaries *canaries);
 
-/* Looks at all of them after a pass, and at what earlier probes left: adds the findings. */
+/*
+ * The reason for which the last pass kept the due one, where that was none of its own
+ * (probe_note_kept); NULL: it was not kept so. In the arena.
+ */
+const char *probe_canaries_kept(struct probe_canaries *canaries);
+
+/* Looks at all of them after a pass, and at what earlier probes left: adds the findings. What put_off
+ * explains is put off; that something is not as it was has failed all the same. */
 void probe_canaries_judge(struct probe_canaries *canaries, struct probe_findings *findings);
 
-/* All is well: takes away what is outside, and ends the pin, so that the next pass takes the rest.
+/* Nothing is bad: takes away what is outside, and ends the pin, so that the next pass takes the rest.
  * Adds a finding where that fails. */
 void probe_canaries_tidy(struct probe_canaries *canaries, struct probe_findings *findings);

@@ -1,6 +1,7 @@
 #include "probe_canary_parts.h"
 
 #include "os/picture.h"
+#include "probe_attend.h"
 #include "state/history.h"
 #include "state/pins.h"
 #include "state/runs.h"
@@ -24,6 +25,41 @@ static void add_if_there(struct text *left, const char *what, const char *path)
 	if (lstat(path, &there) < 0 && errno == ENOENT)
 		return;
 	text_addf(left, "%s%s", left->length ? ", " : "", what);
+}
+
+/* What became of a run last. */
+struct last_entry {
+	struct arena *arena;
+	const char *action, *reason;
+};
+
+/* A history_each callback. */
+static void note_last(void *context, const struct history_entry *entry)
+{
+	struct last_entry *last = context;
+
+	last->action = arena_dup(last->arena, entry->action);
+	last->reason = arena_dup(last->arena, entry->reason);
+}
+
+const char *probe_canaries_kept(struct probe_canaries *canaries)
+{
+	struct last_entry last = { .arena = &canaries->arena };
+
+	if (history_each(canaries->store, canaries->due.run, 0, note_last, &last, NULL) < 0)
+		return NULL;
+	return text_equal(last.action, "kept") && probe_reason_puts_off(last.reason) ? last.reason
+										     : NULL;
+}
+
+static void add_left(const struct probe_canaries *canaries, struct probe_findings *findings,
+	const char *check, const char *left)
+{
+	if (canaries->put_off)
+		probe_findings_add(findings, check, PROBE_PUT_OFF,
+			"%s; that says nothing, since %s", left, canaries->put_off);
+	else
+		probe_findings_add(findings, check, PROBE_FAILED, "%s", left);
 }
 
 /* A history_each callback. */
@@ -62,11 +98,13 @@ static void judge_due(const struct probe_canaries *canaries, struct probe_findin
 	look_at_books(canaries, &left, &error);
 	if (error.code)
 		probe_findings_add(findings, "due", PROBE_CANNOT, "%s", error.text);
-	else if (left.length)
-		probe_findings_add(findings, "due", PROBE_FAILED,
+	else if (left.length) {
+		char *what CLEANUP(mem_done) = mem_printf(
 			"run %s was due, and this is left of it: %s; see 'sbx-reap why %s'",
 			due->run, left.data, due->run);
-	else
+
+		add_left(canaries, findings, "due", what);
+	} else
 		probe_findings_add(findings, "due", PROBE_OK,
 			"run %s was due and is gone: tree, git's record%s, marker and row",
 			due->run,
@@ -109,6 +147,18 @@ static void judge_pinned(const struct probe_canaries *canaries, struct probe_fin
 			findings, "pinned", canaries->pinned_before.data, &after, &error, good);
 }
 
+/* A due one that is still there, whole or in part, may have its hard link. */
+static const char *outside_as_it_was(
+	const struct probe_canaries *canaries, const struct text *after)
+{
+	char *differs CLEANUP(mem_done) = NULL;
+
+	if (!after->data || probe_canaries_due_is_off(canaries))
+		return canaries->outside_before.data;
+	differs = picture_difference(canaries->outside_linked.data, after->data);
+	return differs ? canaries->outside_before.data : canaries->outside_linked.data;
+}
+
 static void judge_outside(const struct probe_canaries *canaries, struct probe_findings *findings)
 {
 	struct text after CLEANUP(text_done) = { 0 };
@@ -121,7 +171,8 @@ static void judge_outside(const struct probe_canaries *canaries, struct probe_fi
 					       : "hard link");
 
 	(void)picture_add(&after, canaries->outside, &error);
-	judge_picture(findings, "outside", canaries->outside_before.data, &after, &error, good);
+	judge_picture(
+		findings, "outside", outside_as_it_was(canaries, &after), &after, &error, good);
 }
 
 /* Of an earlier probe, over, not pinned, and still on the books after a pass. */
@@ -144,10 +195,12 @@ static void judge_earlier(const struct probe_canaries *canaries, struct probe_fi
 	}
 	if (r < 0)
 		probe_findings_add(findings, "earlier", PROBE_CANNOT, "%s", error.text);
-	else if (left.length)
-		probe_findings_add(findings, "earlier", PROBE_FAILED,
+	else if (left.length) {
+		char *what CLEANUP(mem_done) = mem_printf(
 			"canaries of earlier probes are due and still there: %s", left.data);
-	else
+
+		add_left(canaries, findings, "earlier", what);
+	} else
 		probe_findings_add(findings, "earlier", PROBE_OK,
 			"nothing is left that earlier probes made due");
 }

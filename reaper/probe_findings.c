@@ -6,6 +6,7 @@ const char *probe_outcome_name(enum probe_outcome outcome)
 {
 	static const char *const names[] = {
 		[PROBE_OK] = "ok",
+		[PROBE_PUT_OFF] = "put off",
 		[PROBE_FAILED] = "FAILED",
 		[PROBE_CANNOT] = "cannot run",
 	};
@@ -36,12 +37,14 @@ void probe_findings_done(struct probe_findings *findings)
 	arena_done(&findings->arena);
 }
 
-bool probe_findings_good(const struct probe_findings *findings)
+enum probe_outcome probe_findings_worst(const struct probe_findings *findings)
 {
+	enum probe_outcome worst = findings->count ? PROBE_OK : PROBE_CANNOT;
+
 	for (size_t i = 0; i < findings->count; i++)
-		if (findings->list[i].outcome != PROBE_OK)
-			return false;
-	return findings->count > 0;
+		if (findings->list[i].outcome > worst)
+			worst = findings->list[i].outcome;
+	return worst;
 }
 
 char *probe_findings_reason(const struct probe_findings *findings)
@@ -50,7 +53,7 @@ char *probe_findings_reason(const struct probe_findings *findings)
 	size_t bad = 0;
 
 	for (size_t i = 0; i < findings->count; i++)
-		if (findings->list[i].outcome != PROBE_OK && bad++ == 0)
+		if (findings->list[i].outcome > PROBE_PUT_OFF && bad++ == 0)
 			first = &findings->list[i];
 	if (!first)
 		return mem_dup("nothing was found out");

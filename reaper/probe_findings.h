@@ -5,6 +5,7 @@
 
 enum probe_outcome {
 	PROBE_OK,
+	PROBE_PUT_OFF, /* it had no turn, and that is nobody's fault: the next probe tries it */
 	PROBE_FAILED,
 	PROBE_CANNOT /* it could not be tried, so it is not known: as bad */
 };
@@ -23,15 +24,16 @@ struct probe_findings {
 	size_t count;
 };
 
-const char *probe_outcome_name(enum probe_outcome outcome); /* "ok" "FAILED" "cannot run" */
+const char *probe_outcome_name(
+	enum probe_outcome outcome); /* "ok" "put off" "FAILED" "cannot run" */
 
 void probe_findings_add(struct probe_findings *findings, const char *check,
 	enum probe_outcome outcome, const char *format, ...) PRINTF_LIKE(4, 5);
 void probe_findings_done(struct probe_findings *findings);
 
-/* Whether there is any, and every one is ok. */
-bool probe_findings_good(const struct probe_findings *findings);
+/* The worst of them, in the order above; that there is none is PROBE_CANNOT. */
+enum probe_outcome probe_findings_worst(const struct probe_findings *findings);
 
-/* The first that is not ok, as the reason of a hold: "outside: FAILED: … (and 2 more)". The caller
+/* The first of the bad ones (failed, or cannot run), as the reason of a hold: "outside: FAILED: … (and 2 more)". The caller
  * owns it. */
 char *probe_findings_reason(const struct probe_findings *findings);

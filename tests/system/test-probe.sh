@@ -9,7 +9,7 @@ cd "$(dirname "$0")/../.."
 outside() {
 	lab_stage
 	lab_install
-	lab_boot --timeout 400
+	lab_boot --timeout 580
 }
 
 # ------------------------------------------------------------------------------------ in the lab
@@ -57,9 +57,10 @@ all_ok() {
 	for check in due pinned outside earlier write connect; do
 		says "^ok +$check " "$said" || return 1
 	done
-	! grep -qE '^(FAILED|cannot run)' <<<"$said"
+	none_is_bad
 }
 
+none_is_bad() { ! grep -qE '^(FAILED|cannot run)' <<<"$said"; }
 canaries() { find "$root" -maxdepth 1 -name "sbx-probe-$1-*" | wc -l; }
 mounts() { awk -v at="$root/" -v or="$around/" 'index($5, at) == 1 || index($5, or) == 1' /proc/1/mountinfo | wc -l; }
 nothing_is_left() { [ ! -e "$around" ] && [ "$(mounts)" = 0 ] && [ "$(canaries due)" = 0 ]; }
@@ -159,9 +160,87 @@ killed_midway() {
 	check "once" goes
 }
 
+limits() { # settings of [limits]
+	mkdir -p /etc/sbx/reap.d
+	printf '[limits]\n' >/etc/sbx/reap.d/limits.ini
+	printf '%s\n' "$@" >>/etc/sbx/reap.d/limits.ini
+}
+due_runs() { # numbers: due for longer than a canary
+	local i
+	for i; do
+		mkdir -p "$root/due-$i"
+		sbx-reap register "due-$i" --created -3h --ttl 1h --no-container >/dev/null
+		sbx-reap finish "due-$i" --ok --at -2h >/dev/null
+	done
+}
+nobody_holds() { ! grep -q held <<<"$(sbx-reap list 2>&1)"; }
+put_off() { # pattern
+	check "puts the probe off" ended 69
+	check "as what has no turn" says "^put off +due .*$1" "$said"
+	check "nothing is bad" none_is_bad
+	check "nothing is held" nobody_holds
+	check "it leaves nothing outside" test ! -e "$around"
+	check "nor a pin" bash -c '! sbx-reap pins | grep -q sbx-probe'
+}
+
+no_turn() {
+	limits brake_runs=2 brake_share=1% brake_hold=1h
+	due_runs 1 2 3
+	probe
+	echo "# the brake"
+	put_off "kept it as 'brake'"
+	check "and the walls were tried" says '^ok +write .*' "$said"
+	rm /etc/sbx/reap.d/limits.ini
+	check "a pass without brake takes both canaries, and what is mounted there" systemctl start sbx-reap.service
+	check "so that nothing is left" same "0 0" "$(canaries '*') $(mounts)"
+
+	limits brake_runs=0 max_runs=1
+	due_runs 4 5 6 7 8
+	probe
+	echo "# max_runs"
+	put_off "kept it as 'deferred'"
+	rm /etc/sbx/reap.d/limits.ini
+	check "the next one is well" systemctl start sbx-reap-probe.service
+}
+
+probe_state() { systemctl show --property ActiveState --value sbx-reap-probe.service; }
+until_passing() {
+	until [ "$(systemctl show --property ActiveState --value sbx-reap.service)" = activating ]; do
+		[ "$(probe_state)" != failed ] || return 1
+		sleep 0.1
+	done
+}
+
+stopped() {
+	confine ExecStart= 'ExecStart=/bin/sleep 1000'
+	systemctl start --no-block sbx-reap-probe.service
+	until_passing
+	systemctl stop sbx-reap-probe.service
+	journalctl --sync
+	code=$(systemctl show --property ExecMainStatus --value sbx-reap-probe.service)
+	said=$(journalctl --cursor-file=/run/probe.cursor --unit sbx-reap-probe.service --no-pager --output cat)
+	echo "# systemctl stop of the probe"
+	put_off 'the probe was asked to stop'
+	systemctl stop sbx-reap.service
+	confine
+	sqlite3 /var/lib/sbx/state.db 'UPDATE probe SET asked_s = asked_s - 3600'
+	check "nor does a pass hold for it an hour later" systemctl start sbx-reap.service
+	check "so that nothing is left" same "0 0" "$(canaries '*') $(mounts)"
+
+	confine 'ExecStartPre=/bin/sleep 3'
+	systemctl start --no-block sbx-reap-probe.service
+	until_passing
+	systemctl stop sbx-reap.service
+	until [ "$(probe_state)" != activating ]; do sleep 0.1; done
+	check "a pass that somebody stops is begun again, and all is well" same inactive "$(probe_state)"
+	confine
+}
+
 inside() {
 	make_world
 	all_is_well
+	no_turn
+	stopped
 	walls_are_down
 	no_pass
 	killed_midway
