@@ -160,6 +160,50 @@ killed_midway() {
 	check "once" goes
 }
 
+# A unit that does its work, and something else as well.
+does_too() { # command, which finds the trees of the canaries at $pinned, and the file outside at $outside
+	cat >/run/does-too <<-END
+		for pinned in $root/sbx-probe-pinned-*/; do :; done
+		for outside in $around/*/kept/canary; do :; done
+		$1
+	END
+	confine 'ExecStartPre=/bin/sh -e /run/does-too'
+}
+
+# shellcheck disable=SC2016 # expands in the unit
+damage() {
+	local it check command named
+	for it in 'pinned|echo more >>$pinned/file|file' 'pinned|rm $pinned/directory/inner/file|inner' \
+		'outside|chmod 644 $outside|canary' 'outside|rm $outside|kept'; do
+		IFS='|' read -r check command named <<<"$it"
+		forget_canaries
+		does_too "$command"
+		probe
+		check "a unit that does '$command' fails the probe" ended 1
+		check "as $check, by name" says "^FAILED +$check .*$named" "$said"
+		check "while the due one went" says '^ok +due ' "$said"
+		check "passes are held" held "$check: FAILED"
+		sbx-reap resume >/dev/null
+	done
+	forget_canaries
+	confine
+	probe
+	check "and once nothing does, all is well" ended 0
+}
+
+# What probes that failed left for a person, who has looked.
+forget_canaries() {
+	local at
+	for at in "$root"/sbx-probe-pinned-*/; do
+		[ ! -e "$at" ] || sbx-reap unpin "$(basename "$at")" >/dev/null
+	done
+	sbx-reap --yes >/dev/null 2>&1 || true
+	for at in "$around"/*/shown; do
+		[ ! -e "$at" ] || umount "$at"
+	done
+	rm -rf "$around"
+}
+
 limits() { # settings of [limits]
 	mkdir -p /etc/sbx/reap.d
 	printf '[limits]\n' >/etc/sbx/reap.d/limits.ini
@@ -244,6 +288,7 @@ inside() {
 	walls_are_down
 	no_pass
 	killed_midway
+	damage
 	tap_done
 }
 
