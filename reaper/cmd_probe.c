@@ -425,6 +425,13 @@ enum exit_code cmd_probe(const struct options *options)
 
 	if (code != EXIT_DONE)
 		return code;
+	if (geteuid() != 0) {
+		notice("only root can probe: it mounts, and tries the walls of the "
+		       "system's " PROBE_UNIT
+		       "; that of a user has none that keep it from a user's files. Nothing was "
+		       "tried, and nothing is held");
+		return EXIT_USAGE;
+	}
 	lock = mem_printf("%s.probe.lock", probing.books.settings.database);
 	probing.lock = lock_take(lock, probing.books.now_s, &error);
 	if (probing.lock < 0) {

@@ -72,6 +72,8 @@ inside() {
 	check "it has no network and no home" same 0 \
 		"$(run_it fenced sh -c '[ "$(ls /sys/class/net)" = lo ] && [ ! -e /home/ada/.config ]')"
 	check "the books are in the user's home" test -s "$home/.local/state/sbx/state.db"
+	check "a user cannot probe, and is told why" says "only root can probe: it mounts" "$(as_ada sbx-reap probe 2>&1)"
+	check "which holds nothing" same null "$(as_ada sbx-reap list --json 2>/dev/null | jq -c .hold)"
 	as_ada sbx-reap register bare --scope sbx-bare.service --ttl 1h --no-container >/dev/null
 	as_ada systemd-run --user --quiet --unit=sbx-bare --slice=sbx.slice sleep 1000
 	as_ada sbx-reap finish bare --ok >/dev/null
