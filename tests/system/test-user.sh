@@ -61,6 +61,42 @@ gone() { [ ! -e "$root/$1" ] && [ ! -e "$root/$1.sbx" ] && [ ! -e "$repo/.git/wo
 unit_known() { as_ada systemctl --user list-units --all --no-legend --plain | grep -q "^sbx-run-$1.service"; }
 elsewhere() { as_ada tee "$home/.config/sbx/reap.d/user.ini" >/dev/null <<<$'[workspaces]\nunseen = elsewhere'; }
 
+# Rootless: ada's own Podman, behind a socket of hers.
+make_engine() {
+	local name
+	mkdir -p /root/image/bin
+	cp /bin/busybox /root/image/bin/
+	for name in sh id cat ls touch; do ln -s busybox "/root/image/bin/$name"; done
+	tar -C /root/image -c . | as_ada podman import --quiet - sbx-test >/dev/null 2>&1
+	as_ada systemctl --user start podman.socket
+	as_ada tee "$home/.config/sbx/reap.d/engine.ini" >/dev/null <<-END
+		[containers]
+		engine = unix:///run/user/$uid/podman/podman.sock
+	END
+}
+
+containers() { as_ada podman ps --all --format '{{.Names}} {{.Labels}}'; }
+
+# shellcheck disable=SC2016 # expands in the container
+what_is_not_trusted() {
+	local code=0
+	make_engine
+	echo hush >"$home/token" && chown ada "$home/token"
+	as_ada sbx-run far --repo "$repo" --untrusted --image sbx-test --secret "token=$home/token" -- \
+		sh -c 'id -u; cat "$CREDENTIALS_DIRECTORY/token" .git/HEAD; ls /sys/class/net; ls /home || echo "no host"
+			touch work; exit 5' >/root/far </dev/null || code=$?
+	check "an untrusted command of a user is in a rootless container, and its exit code is passed on" \
+		same "5 failed" "$code $(field far outcome)"
+	check "where it is the user, on a branch of a clone, with its secret, without network or host" \
+		same "$uid hush ref: refs/heads/sbx/far lo no host" "$(tr '\n' ' ' </root/far | sed 's/ $//')"
+	check "the repository knows nothing of it" bash -c '! grep -q . <<<"$(git -C "$0" -c safe.directory=* for-each-ref refs/heads/sbx/far)"' "$repo"
+	check "its container has the label" says "^sbx-far .*sbx.run:far" "$(containers)"
+	until_it due far
+	pass 2>/dev/null || true
+	check "a pass takes its tree" gone far
+	check "and its container" same "" "$(containers)"
+}
+
 # shellcheck disable=SC2016 # expands elsewhere
 inside() {
 	cd / # where ada may not go, a pass of hers cannot tell where her own processes work
@@ -107,6 +143,7 @@ inside() {
 	chown -R ada "$root/.sbx-trash"
 	as_ada sbx-reap --run fenced --early --yes >/dev/null || true
 	check "and when that is done, it goes" gone fenced
+	what_is_not_trusted
 	as_ada systemctl --user enable --quiet --now sbx-reap.timer
 	check "the user's timer waits, or has started a pass" as_ada systemctl --user is-active --quiet sbx-reap.timer
 	tap_done
