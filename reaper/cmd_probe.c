@@ -329,6 +329,24 @@ static int note_finding(
 		error);
 }
 
+/* In the history, and for whoever counts. */
+static int note_findings(
+	struct store *store, const struct probe_findings *findings, struct error *error)
+{
+	struct probe_result results[PROBE_FINDINGS];
+	int r = 0;
+
+	for (size_t i = 0; i < findings->count && r >= 0; i++) {
+		r = note_finding(store, &findings->list[i], error);
+		results[i] = (struct probe_result){
+			.check = findings->list[i].check,
+			.outcome = probe_outcome_name(findings->list[i].outcome),
+		};
+	}
+	return r < 0 ? r
+		     : probe_set_results(store, results, findings->count, clock_wall_s(), error);
+}
+
 /* 1 held by us, 0 by somebody else, who has to resume first. */
 static int hold_all(struct store *store, const struct probe_findings *findings, struct error *error)
 {
@@ -355,8 +373,7 @@ static int conclude(struct probing *probing, struct error *error)
 
 	if (probe_findings_worst(findings) > PROBE_PUT_OFF)
 		held = hold_all(store, findings, error);
-	for (size_t i = 0; i < findings->count && r >= 0; i++)
-		r = note_finding(store, &findings->list[i], error);
+	r = note_findings(store, findings, error);
 	if (held > 0 && r >= 0 && *probing->token)
 		r = probe_judge(store, probing->token, clock_wall_s(), error);
 	return held < 0 ? held : r;
@@ -377,7 +394,7 @@ static int nobody_holds(struct probing *probing, struct error *error)
 		hold->by ? " by " : "", hold->by ? hold->by : "", hold->reason ? ": " : "",
 		hold->reason ? hold->reason : "");
 	print_findings(&probing->findings);
-	r = note_finding(probing->books.store, &probing->findings.list[0], error);
+	r = note_findings(probing->books.store, &probing->findings, error);
 	return r < 0 ? r : 0;
 }
 

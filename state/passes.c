@@ -43,6 +43,16 @@ int pass_last(struct store *store, struct pass_clocks *ret_clocks, struct error 
 	return 1;
 }
 
+int pass_last_done(struct store *store, int64_t *ret_ended_s, struct error *error)
+{
+	struct query query CLEANUP(query_done) = query_new(store, SQL_PASS_LAST_DONE);
+	int r = query_step(&query, error);
+
+	if (r > 0)
+		*ret_ended_s = column_int(&query, 0);
+	return r;
+}
+
 /*
  * How far the wall clock went apart from the boot clock, which counts the time suspended, so that a
  * suspend is no step.

@@ -22,6 +22,9 @@ struct pass_counts {
 /* The clocks of the last pass that began. 1, 0 there was none. */
 int pass_last(struct store *store, struct pass_clocks *ret_clocks, struct error *error);
 
+/* When the last pass ended that had nothing to say (exit code 0). 1, 0 there was none. */
+int pass_last_done(struct store *store, int64_t *ret_ended_s, struct error *error);
+
 /* The clocks of this moment; resumed_s and step_s are 0. 0 or -errno. */
 int pass_clocks_now(struct pass_clocks *ret_clocks, struct error *error);
 

@@ -76,3 +76,50 @@ int probe_judge(struct store *store, const char *token, int64_t now_s, struct er
 	query_int(&query, now_s);
 	return query_run(&query, error);
 }
+
+static int result_add(
+	struct store *store, const struct probe_result *result, int64_t now_s, struct error *error)
+{
+	struct query query CLEANUP(query_done) = query_new(store, SQL_PROBE_RESULT_ADD);
+
+	query_text(&query, result->check);
+	query_text(&query, result->outcome);
+	query_int(&query, now_s);
+	return query_run(&query, error);
+}
+
+static int results_drop(struct store *store, struct error *error)
+{
+	struct query query CLEANUP(query_done) = query_new(store, SQL_PROBE_RESULT_DELETE);
+
+	return query_run(&query, error);
+}
+
+int probe_set_results(struct store *store, const struct probe_result *results, size_t count,
+	int64_t now_s, struct error *error)
+{
+	struct transaction transaction CLEANUP(transaction_done) = { 0 };
+	int r = transaction_write(&transaction, store, error);
+
+	if (r >= 0)
+		r = results_drop(store, error);
+	for (size_t i = 0; i < count && r >= 0; i++)
+		r = result_add(store, &results[i], now_s, error);
+	return r < 0 ? r : transaction_commit(&transaction, error);
+}
+
+int probe_each_result(struct store *store,
+	void (*each)(void *context, const struct probe_result *result), void *context,
+	struct error *error)
+{
+	struct query query CLEANUP(query_done) = query_new(store, SQL_PROBE_RESULT_EACH);
+	int r;
+
+	while ((r = query_step(&query, error)) > 0)
+		each(context, &(const struct probe_result){
+				      .check = column_text(&query, 0),
+				      .outcome = column_text(&query, 1),
+				      .at_s = column_int(&query, 2),
+			      });
+	return r;
+}

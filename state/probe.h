@@ -38,5 +38,21 @@ int probe_get(
  */
 int probe_answer(struct store *store, const struct probe *probe, struct error *error);
 
+/* What one probe came to, for whoever counts: what it looked at, and "ok" or what else. */
+struct probe_result {
+	const char *check, *outcome;
+	int64_t at_s;
+};
+
+/* Puts these in the place of those of the probe before, all with one moment. Of two of one check the
+ * one that is not ok stays. 0. */
+int probe_set_results(struct store *store, const struct probe_result *results, size_t count,
+	int64_t now_s, struct error *error);
+
+/* Calls back for each, by name. 0. */
+int probe_each_result(struct store *store,
+	void (*each)(void *context, const struct probe_result *result), void *context,
+	struct error *error);
+
 /* It is judged, or given up. 1; 0 when another one asks by now, or it was judged already. */
 int probe_judge(struct store *store, const char *token, int64_t now_s, struct error *error);

@@ -158,6 +158,44 @@ static const struct migration {
 		"  CHECK ((answered_s IS NULL) = (file_step IS NULL)),"
 		"  CHECK ((answered_s IS NULL) = (network_step IS NULL))"
 		") STRICT;" },
+
+	{ 6, /* What passes did, ever: the history is trimmed, and a count must never go back. */
+		"CREATE TABLE tally ("
+		"  action TEXT NOT NULL, reason TEXT NOT NULL,"
+		/* A resumed run's first reason; over_deadline for one that was stopped before. */
+		"  cause TEXT NOT NULL,"
+		"  runs INTEGER NOT NULL, bytes INTEGER NOT NULL,"
+		"  PRIMARY KEY (action, reason, cause)"
+		") STRICT;"
+		"INSERT INTO tally (action, reason, cause, runs, bytes)"
+		" SELECT action, reason, reason, count(*), sum(bytes) FROM history"
+		" WHERE run IS NOT NULL AND reason IS NOT NULL"
+		" AND action IN ('stopped', 'reaped', 'partial', 'kept', 'failed')"
+		" GROUP BY action, reason;"
+		"CREATE TRIGGER history_tally AFTER INSERT ON history"
+		" WHEN NEW.run IS NOT NULL AND NEW.reason IS NOT NULL"
+		" AND NEW.action IN ('stopped', 'reaped', 'partial', 'kept', 'failed') "
+		"BEGIN"
+		"  INSERT INTO tally (action, reason, cause, runs, bytes) VALUES ("
+		"    NEW.action, NEW.reason, ifnull("
+		"      (SELECT reason FROM history WHERE run = NEW.run"
+		"       AND generation IS NEW.generation AND action = 'stopped'"
+		"       AND NEW.action = 'reaped' ORDER BY at_s DESC, id DESC LIMIT 1), ifnull("
+		"      (SELECT reason FROM history WHERE run = NEW.run"
+		"       AND generation IS NEW.generation AND action = 'claimed'"
+		"       AND NEW.reason = 'resumed' ORDER BY at_s DESC, id DESC LIMIT 1),"
+		"      NEW.reason)), 1, NEW.bytes)"
+		"  ON CONFLICT (action, reason, cause)"
+		"  DO UPDATE SET runs = runs + 1, bytes = bytes + excluded.bytes;"
+		"END;"
+
+		"CREATE INDEX pass_done ON pass (exit_code) WHERE exit_code = 0;"
+
+		"CREATE TABLE probe_result (" /* of the last probe */
+		"  checked TEXT PRIMARY KEY NOT NULL,"
+		"  outcome TEXT NOT NULL,"
+		"  at_s INTEGER NOT NULL"
+		") STRICT;" },
 };
 
 static int schema_newest(void)

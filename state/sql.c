@@ -37,7 +37,8 @@ const struct sql_statement sql_statements[SQL_COUNT] = {
 		"SELECT (SELECT max(id) FROM history), (SELECT max(id) FROM pass),"
 		" (SELECT max(at_s) FROM history), (SELECT min(at_s) FROM history),"
 		" (SELECT max(run) FROM history), (SELECT max(pass) FROM pass),"
-		" (SELECT max(wall_s) FROM pass), (SELECT min(wall_s) FROM pass)" },
+		" (SELECT max(wall_s) FROM pass), (SELECT min(wall_s) FROM pass),"
+		" (SELECT max(id) FROM pass WHERE exit_code = 0)" },
 	[SQL_FOREIGN_KEY_CHECK] = { "check it",
 		"SELECT \"table\", rowid FROM pragma_foreign_key_check LIMIT 1" },
 
@@ -194,6 +195,12 @@ const struct sql_statement sql_statements[SQL_COUNT] = {
 		" WHERE token = ?1 AND answered_s IS NULL AND judged_s IS NULL" },
 	[SQL_PROBE_JUDGE] = { "note that a probe is judged",
 		"UPDATE probe SET judged_s = ?2 WHERE token = ?1 AND judged_s IS NULL" },
+	[SQL_PROBE_RESULT_EACH] = { "read what a probe found",
+		"SELECT checked, outcome, at_s FROM probe_result ORDER BY checked" },
+	[SQL_PROBE_RESULT_ADD] = { "note what a probe found",
+		"INSERT INTO probe_result (checked, outcome, at_s) VALUES (?1, ?2, ?3)"
+		" ON CONFLICT (checked) DO UPDATE SET outcome = ?2 WHERE outcome = 'ok'" },
+	[SQL_PROBE_RESULT_DELETE] = { "forget what a probe found", "DELETE FROM probe_result" },
 
 	[SQL_HISTORY_ADD] = { "write history", "INSERT INTO history (at_s, pass, run, generation, "
 					       "action, reason, resource, detail,"
@@ -221,9 +228,15 @@ const struct sql_statement sql_statements[SQL_COUNT] = {
 		" FROM json_each(?1, '$.runs'))"
 		" WHERE json_extract(run, '$.verdict') IN ('stop', 'reap') ORDER BY name" },
 
+	[SQL_TALLY_EACH] = { "read what passes did",
+		"SELECT action, reason, cause, runs, bytes FROM tally"
+		" ORDER BY action, reason, cause" },
+
 	[SQL_PASS_LAST] = { "read the last pass",
 		"SELECT wall_s, boot_ms, awake_ms, boot_id, resumed_s FROM pass"
 		" ORDER BY id DESC LIMIT 1" },
+	[SQL_PASS_LAST_DONE] = { "read the last pass that did all",
+		"SELECT ended_s FROM pass WHERE exit_code = 0 ORDER BY id DESC LIMIT 1" },
 	[SQL_PASS_BEGIN] = { "note the beginning of a pass",
 		"INSERT INTO pass (pass, wall_s, boot_ms, awake_ms, boot_id, resumed_s)"
 		" VALUES (?, ?, ?, ?, ?, ?)" },

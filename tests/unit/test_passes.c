@@ -168,6 +168,26 @@ static void an_end_is_noted_and_what_was_done_stands_in_the_log(void **state)
 	assert_int_equal(pass_last(database(state), &read, NULL), 1);
 }
 
+static void end(void **state, const char *pass, int64_t now_s, int exit_code)
+{
+	struct pass_counts counts = { .exit_code = exit_code };
+
+	assert_int_equal(pass_begin(database(state), pass, &base, NULL), 0);
+	assert_int_equal(pass_end(database(state), pass, now_s, &counts, NULL), 0);
+}
+
+static void the_last_pass_with_nothing_to_say_is_found_behind_others(void **state)
+{
+	int64_t ended_s = -1;
+
+	assert_int_equal(pass_last_done(database(state), &ended_s, NULL), 0);
+	end(state, "p1", NOW + 5, 0);
+	end(state, "p2", NOW + 6, 0);
+	end(state, "p3", NOW + 7, 1);
+	assert_int_equal(pass_last_done(database(state), &ended_s, NULL), 1);
+	assert_int_equal(ended_s, NOW + 6);
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, database_setup, database_teardown)
@@ -180,6 +200,7 @@ int main(void)
 		TEST(sightings_move_with_the_clock_and_are_never_in_the_future),
 		TEST(the_last_pass_that_began_is_remembered),
 		TEST(an_end_is_noted_and_what_was_done_stands_in_the_log),
+		TEST(the_last_pass_with_nothing_to_say_is_found_behind_others),
 	};
 
 	return cmocka_run_group_tests_name("passes", tests, NULL, NULL);

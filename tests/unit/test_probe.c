@@ -1,5 +1,6 @@
 #include "unit.h"
 
+#include "base/text.h"
 #include "state/probe.h"
 
 #include "database.h"
@@ -119,6 +120,34 @@ static void a_new_probe_begins_anew(void **state)
 	assert_int_equal(probe->judged_s, 0);
 }
 
+static void list_result(void *context, const struct probe_result *result)
+{
+	text_addf(context, "%s %s %lld,", result->check, result->outcome,
+		(long long)(result->at_s - NOW));
+}
+
+static void assert_results(void **state, const char *wanted)
+{
+	struct text text CLEANUP(text_done) = { 0 };
+
+	text_add(&text, "");
+	assert_int_equal(probe_each_result(database(state), list_result, &text, NULL), 0);
+	assert_string_equal(text.data, wanted);
+}
+
+static void the_results_are_those_of_the_last_probe_and_the_worse_of_two(void **state)
+{
+	static const struct probe_result first[] = { { "due", "ok", 0 }, { "pass", "ok", 0 },
+		{ "pass", "FAILED", 0 }, { "pass", "ok", 0 } };
+	static const struct probe_result second[] = { { "set-up", "cannot run", 0 } };
+
+	assert_results(state, "");
+	assert_int_equal(probe_set_results(database(state), first, 4, NOW, NULL), 0);
+	assert_results(state, "due ok 0,pass FAILED 0,");
+	assert_int_equal(probe_set_results(database(state), second, 1, NOW + 9, NULL), 0);
+	assert_results(state, "set-up cannot run 9,");
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, database_setup, database_teardown)
@@ -129,6 +158,7 @@ int main(void)
 		TEST(only_the_first_answer_to_the_probe_that_asks_counts),
 		TEST(what_was_judged_is_not_answered_any_more),
 		TEST(a_new_probe_begins_anew),
+		TEST(the_results_are_those_of_the_last_probe_and_the_worse_of_two),
 	};
 
 	return cmocka_run_group_tests_name("probe", tests, NULL, NULL);

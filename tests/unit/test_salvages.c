@@ -1,8 +1,10 @@
 #include "unit.h"
 
 #include "base/text.h"
+#include "state/history.h"
 #include "state/salvages.h"
 #include "state/schema.h"
+#include "state/tally.h"
 
 #include "database.h"
 
@@ -190,7 +192,9 @@ static void a_failure_is_noted_until_the_run_is_heard_of_again(void **state)
 static void back_to_the_first_version(struct store *store)
 {
 	static const char sql[] =
-		"DROP INDEX pass_moment; DROP TABLE failure; DROP TABLE unfinished; DROP TABLE "
+		"DROP TRIGGER history_tally; DROP TABLE tally; DROP TABLE probe_result;"
+		"DROP INDEX pass_done; DROP INDEX pass_moment; DROP TABLE failure; DROP TABLE "
+		"unfinished; DROP TABLE "
 		"lock_held;"
 		"DROP TABLE salvage; DROP TABLE hold; DROP TABLE brake; DROP TABLE probe;"
 		"ALTER TABLE run DROP COLUMN salvage_failed_s;"
@@ -201,6 +205,16 @@ static void back_to_the_first_version(struct store *store)
 		fail_msg("%s", error.text);
 }
 
+static void check_tally(void *context, const struct tally *tally)
+{
+	int64_t *runs = context;
+
+	assert_string_equal(tally->action, "reaped");
+	assert_string_equal(tally->cause, "orphan");
+	assert_int_equal(tally->bytes, 7);
+	*runs += tally->runs;
+}
+
 static void a_database_of_the_first_version_keeps_its_rows(void **state)
 {
 	const struct resource tree = { .kind = KIND_WORKTREE, .locator = "/srv/ws/r1", .ino = 5 };
@@ -209,9 +223,18 @@ static void a_database_of_the_first_version_keeps_its_rows(void **state)
 	const struct record *row;
 	struct store *store = database(state);
 	char *history CLEANUP(mem_done) = NULL;
+	int64_t reaped = 0;
 
 	assert_int_equal(database_register(store, "r1", &tree, 1, NULL), 1);
 	assert_int_equal(runs_finish(store, "r1", OUTCOME_FAILED, NOW, NOW, NULL), 1);
+	assert_int_equal(history_add(store,
+				 &(struct history_entry){ .at_s = NOW,
+					 .run = "r0",
+					 .action = "reaped",
+					 .reason = "orphan",
+					 .bytes = 7 },
+				 NULL),
+		0);
 	back_to_the_first_version(store);
 	store_close(store);
 	assert_int_equal(
@@ -223,6 +246,8 @@ static void a_database_of_the_first_version_keeps_its_rows(void **state)
 	assert_int_equal(row->salvage_failed_s, 0);
 	history = database_history(store, "r1");
 	assert_string_equal(history, "registered finished");
+	assert_int_equal(tally_each(store, check_tally, &reaped, NULL), 0);
+	assert_int_equal(reaped, 1);
 	assert_int_equal(salvages_add(store, "p1", &commit, NULL), 1);
 	assert_int_equal(salvages_note_failure(store, "r1", NOW, "full", NULL), 0);
 	assert_int_equal(store_verify(store, NULL), 0);
