@@ -63,6 +63,11 @@ static void places_find(struct check *check, struct text_list *ret_places)
 	struct text_list paths CLEANUP(text_list_done) = { 0 };
 
 	text_list_add(&paths, directory);
+	if (settings->textfile) {
+		char *metrics CLEANUP(mem_done) = pathname_parent(settings->textfile);
+
+		text_list_add_new(&paths, metrics);
+	}
 	for (size_t i = 0; i < ARRAY_SIZE(lists); i++)
 		for (size_t k = 0; k < lists[i]->count; k++)
 			text_list_add_new(&paths, lists[i]->items[k]);

@@ -2,6 +2,7 @@
 #include "base/text.h"
 #include "check.h"
 #include "config.h"
+#include "metrics.h"
 #include "notice.h"
 #include "os/answering.h"
 #include "rebuild.h"
@@ -81,6 +82,20 @@ static void check_roots(struct check *check)
 			"none is configured: only containers and cgroups are looked at");
 }
 
+/* Whether the directory is there, as the pass opens it. */
+static void check_metrics(struct check *check)
+{
+	const char *textfile = check->books.settings.textfile;
+	struct error error = { 0 };
+
+	if (!textfile)
+		return;
+	if (metrics_reachable(textfile, &error) < 0)
+		check_say_error(check, LEVEL_BAD, "metrics", &error);
+	else
+		check_say(check, LEVEL_OK, "metrics", textfile);
+}
+
 enum exit_code cmd_check(const struct options *options)
 {
 	struct check check CLEANUP(check_done) = { .code = EXIT_DONE };
@@ -90,6 +105,7 @@ enum exit_code cmd_check(const struct options *options)
 	if (options->new_database)
 		check.code = rebuild(&check.books);
 	check_roots(&check);
+	check_metrics(&check);
 	check_books(&check);
 	check_host(&check);
 	check_leftovers(&check);

@@ -6,6 +6,7 @@
 #include "choice.h"
 #include "complain.h"
 #include "inventory.h"
+#include "metrics.h"
 #include "notice.h"
 #include "os/confine.h"
 #include "os/lock.h"
@@ -260,6 +261,26 @@ static bool starved(const struct reaping *reaping)
 	return reaping->plan.count > 0 && !signals_stop_wanted();
 }
 
+/*
+ * For Prometheus, of a pass that failed as well. Not of one that a person selects runs for: all others
+ * are filtered in it, which says nothing of the host.
+ */
+static enum exit_code publish(
+	const struct reaping *reaping, const struct report *report, enum exit_code code)
+{
+	const struct pass_end end = {
+		.report = report,
+		.took_ms = clock_boot_ms() - reaping->start_ms,
+		.code = code,
+	};
+	struct error error = { 0 };
+
+	if (reaping->options->runs.count || metrics_write(&reaping->session, &end, &error) >= 0)
+		return code;
+	alert("the metrics are those of an earlier pass: %s", error.text);
+	return exit_code_worse(code, EXIT_ATTENTION);
+}
+
 /* The report is given also when the database failed in the middle: what was done was done. */
 static enum exit_code tell(struct reaping *reaping, int failed, struct error *error)
 {
@@ -283,7 +304,9 @@ static enum exit_code tell(struct reaping *reaping, int failed, struct error *er
 		report_json(&report, stdout);
 	else
 		report_table(&report, stdout);
-	return failed < 0 ? exit_code_worse(code, complain(error, failed)) : code;
+	if (failed < 0)
+		code = exit_code_worse(code, complain(error, failed));
+	return publish(reaping, &report, code);
 }
 
 enum exit_code cmd_reap(const struct options *options)
@@ -303,7 +326,7 @@ enum exit_code cmd_reap(const struct options *options)
 		return choice_refused(&error);
 	r = session_open(&reaping.session, options->config, STORE_WRITE, &error);
 	if (r < 0)
-		return complain(&error, r);
+		return publish(&reaping, NULL, complain(&error, r));
 	if (options->time_budget_ms >= 0)
 		reaping.session.settings.limits.time_budget_ms = options->time_budget_ms;
 	r = take_lock(&reaping, &error);
@@ -311,14 +334,14 @@ enum exit_code cmd_reap(const struct options *options)
 		return EXIT_LOCKED;
 	if (r < 0) {
 		(void)complain(&error, r);
-		return EXIT_STATE;
+		return publish(&reaping, NULL, EXIT_STATE);
 	}
 	if (!will_ask(options))
 		signals_hold(); /* else nothing has been done yet that anybody would miss */
 	attend_to_probe(&reaping);
 	r = make_plan(&reaping, &error);
 	if (r < 0)
-		return complain(&error, r);
+		return publish(&reaping, NULL, complain(&error, r));
 	due = reaping.plan.count > 0;
 	choice_tell_missing(&reaping.choice, &reaping.inventory);
 	asked_ms = clock_boot_ms();

@@ -95,6 +95,7 @@ void settings_done(struct settings *settings)
 	free(settings->database);
 	free(settings->label);
 	free(settings->cgroup_root);
+	free(settings->textfile);
 	free(settings->owners);
 	text_list_done(&settings->roots);
 	text_list_done(&settings->lost_roots);

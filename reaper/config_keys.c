@@ -53,10 +53,10 @@ static int value_path(
 	return 0;
 }
 
-static int take_database(
+static int take_file(
 	const struct key *key, struct draft *draft, const char *value, struct error *error)
 {
-	char **database = key_field(key, draft), *path = NULL;
+	char **file = key_field(key, draft), *path = NULL;
 	int r = value_path(key, value, &path, error);
 
 	if (r < 0)
@@ -65,9 +65,20 @@ static int take_database(
 		free(path);
 		return value_refuse(key, value, "it must name a file", error);
 	}
-	free(*database);
-	*database = path;
+	free(*file);
+	*file = path;
 	return 0;
+}
+
+/* The exporter reads no other names, and would not say so. */
+static int take_textfile(
+	const struct key *key, struct draft *draft, const char *value, struct error *error)
+{
+	if (!text_ends(value, ".prom") || text_ends(value, "/.prom"))
+		return value_refuse(key, value,
+			"it must name a file that ends with .prom: node_exporter reads no others",
+			error);
+	return take_file(key, draft, value, error);
 }
 
 static int take_path_list(
@@ -322,7 +333,7 @@ static const char *const branch_words[] = { "merged", "keep", "delete", NULL };
 	}
 
 static const struct key keys[] = {
-	{ "state", "database", take_database, AT(database), false, 0, 0, NULL },
+	{ "state", "database", take_file, AT(database), false, 0, 0, NULL },
 	{ "workspaces", "root", take_root, 0, true, 0, 0, NULL },
 	{ "workspaces", "path_root", take_path_root, 0, true, 0, 0, NULL },
 	{ "workspaces", "repo", take_path_list, AT(repos), true, 0, 0, NULL },
@@ -354,6 +365,7 @@ static const struct key keys[] = {
 	{ "limits", "brake_hold", take_span, AT(limits.brake_hold_s), false, 1, YEARS_S(1), NULL },
 	{ "disk", "high", take_disk, AT(disk.high), false, 1, 100, NULL },
 	{ "disk", "low", take_disk, AT(disk.low), false, 0, 99, NULL },
+	{ "metrics", "textfile", take_textfile, AT(textfile), false, 0, 0, NULL },
 };
 
 static const struct key *key_find(const char *section, const char *name)

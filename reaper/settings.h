@@ -68,4 +68,5 @@ struct settings {
 	char *cgroup_root;        /* "sbx.slice": below the cgroup v2 mount, no leading slash */
 	struct limit_settings limits;
 	struct disk_settings disk;
+	char *textfile; /* for Prometheus' node exporter; NULL: none is written */
 };

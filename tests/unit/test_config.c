@@ -135,6 +135,7 @@ static void an_empty_file_gives_the_defaults(void **state)
 	assert_int_equal(settings.limits.brake_hold_s, 900);
 	assert_int_equal(settings.disk.high, 85);
 	assert_int_equal(settings.disk.low, 75);
+	assert_null(settings.textfile);
 }
 
 static void every_setting_is_read(void **state)
@@ -153,7 +154,8 @@ static void every_setting_is_read(void **state)
 		"[cgroups]\nroot = sbx.slice/runs\n"
 		"[limits]\nmax_runs = 7\ntime_budget = 90s\nengine_timeout = 1500ms\n"
 		"kill_timeout = 3s\nbrake_runs = 8\nbrake_share = 0%\nbrake_hold = 1h\n"
-		"[disk]\nhigh = 100%\nlow = 99%\n";
+		"[disk]\nhigh = 100%\nlow = 99%\n"
+		"[metrics]\ntextfile = /srv//prom/sbx_reap.prom\n";
 	struct settings settings CLEANUP(settings_done) = { 0 };
 	char *root CLEANUP(mem_done) = below(state, "ws");
 
@@ -191,6 +193,7 @@ static void every_setting_is_read(void **state)
 	assert_int_equal(settings.limits.brake_hold_s, 3600);
 	assert_int_equal(settings.disk.high, 100);
 	assert_int_equal(settings.disk.low, 99);
+	assert_string_equal(settings.textfile, "/srv/prom/sbx_reap.prom");
 }
 
 static void what_is_wrong_is_named_with_file_and_line(void **state)
@@ -219,6 +222,9 @@ static void what_is_wrong_is_named_with_file_and_line(void **state)
 		{ "[limits]\nbrake_hold = 500ms\n", "whole seconds" },
 		{ "[limits]\nbrake_hold = 0\n", "must lie between" },
 		{ "[hooks]\nrevoke = /x\n", "unknown section [hooks]" },
+		{ "[metrics]\ntextfile = sbx_reap.prom\n", "absolute" },
+		{ "[metrics]\ntextfile = /x/sbx_reap\n", "ends with .prom" },
+		{ "[metrics]\ntextfile = /x.prom\ntextfile = /y.prom\n", "set twice" },
 		{ "[limits]\nthreads = 4\n", "unknown key 'threads'" },
 		{ "[limits]\nbrake_runs = -4\n", "whole number" },
 		{ "[limits]\ntime_budget = 0\n", "must lie between" },
