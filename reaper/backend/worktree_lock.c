@@ -7,53 +7,138 @@
 #include <errno.h>
 #include <limits.h>
 
-/* The number behind a word, "pid 12", "pid: 12", "PID=12". 0 when there is none. */
-static int64_t number_behind(const char *text, const char *word)
+enum { CLOCK_SLACK_S = 300 /* DESIGN.md, section 6, rule 4 */, COMM = 64 };
+
+/* A process as a lock names it. */
+struct named {
+	int64_t pid;
+	int64_t start; /* in ticks; 0: none, or a date */
+	bool ends;     /* nothing follows it but its start and what closes a bracket */
+};
+
+/*
+ * The number at the beginning of text, behind "=", ":" and blanks: *ret_end is what follows. 0: there
+ * is none, or it is a part of something else ("4711th", "2026-11-29").
+ */
+static int64_t number_at(const char *text, const char **ret_end)
 {
+	const char *number = text + strspn(text, " \t:=#");
+	size_t length = strspn(number, "0123456789");
 	char digits[20];
 	int64_t value = 0;
 
-	for (const char *at = text; (at = strcasestr(at, word)); at += strlen(word)) {
-		const char *number = at + strlen(word);
-		size_t length;
+	*ret_end = number + length;
+	if (number == text || length == 0 || length >= sizeof(digits))
+		return 0;
+	if (isalnum((unsigned char)**ret_end) || **ret_end == '-' || **ret_end == ':')
+		return 0;
+	memcpy(digits, number, length);
+	digits[length] = 0;
+	return text_to_int64(digits, 1, INT64_MAX, &value) == 0 ? value : 0;
+}
 
-		number += strspn(number, " \t:=#");
-		length = strspn(number, "0123456789");
-		if (number == at + strlen(word) || (at > text && isalnum((unsigned char)at[-1])) ||
-			length == 0 || length >= sizeof(digits))
+static bool closes(const char *text)
+{
+	return !text[strspn(text, " \t)]}>.,;\"'")];
+}
+
+/* "start 456", "start Fri Jun 19 21:37:40 2026": a date is not asked, nobody knows of which zone. */
+static void start_read(struct named *named, const char *text)
+{
+	const char *start = text + strspn(text, " \t,;");
+
+	if (strncasecmp(start, "start", strlen("start")) != 0)
+		return;
+	start += strlen("start");
+	named->start = number_at(start, &text);
+	if (!named->start)
+		text = start + strcspn(start, ")]}");
+	named->ends = closes(text);
+}
+
+/* The next process that a text names from *at on. */
+static bool named_next(const char *text, const char **at, struct named *ret_named)
+{
+	const char *found, *rest;
+
+	for (; (found = strcasestr(*at, "pid")); *at = found + 1) {
+		struct named named = { .pid = number_at(found + strlen("pid"), &rest) };
+
+		if (!named.pid || (found > text && isalnum((unsigned char)found[-1])))
 			continue;
-		memcpy(digits, number, length);
-		digits[length] = 0;
-		if (text_to_int64(digits, 1, INT64_MAX, &value) == 0)
-			return value;
+		named.ends = closes(rest);
+		start_read(&named, rest);
+		*ret_named = named;
+		*at = rest;
+		return true;
 	}
-	return 0;
+	return false;
 }
 
-static bool process_gone(int64_t pid, int64_t start)
+static enum lock stale(char ret_whose[LOCK_WHOSE], pid_t pid, const char *why)
 {
-	char token[PROCESS_TOKEN];
-	const char *ticks;
-	int64_t actual = 0;
-	int r;
-
-	if (pid > INT_MAX)
-		return false;
-	r = process_token((pid_t)pid, token, NULL);
-	if (r < 0)
-		return r == -ESRCH;
-	ticks = strrchr(token, ':');
-	return start && ticks && text_to_int64(ticks + 1, 0, INT64_MAX, &actual) == 0 &&
-	       actual != start;
+	(void)snprintf(ret_whose, LOCK_WHOSE, "process %d %s", pid, why);
+	return LOCK_STALE;
 }
 
-enum lock worktree_lock_judge(const char *text, int64_t changed_s, int64_t now_s, int64_t lease_s)
+/* Whether a process that has the number now is provably not who wrote the lock. */
+static enum lock judge_living(const struct named *named, const struct lock_told *told,
+	int64_t ticks, int64_t started_s, char ret_whose[LOCK_WHOSE])
 {
-	int64_t pid = number_behind(text, "pid");
+	pid_t pid = (pid_t)named->pid;
+	char comm[COMM];
 
-	if (text_equal(text, "initializing"))
-		return now_s - changed_s > lease_s ? LOCK_STALE : LOCK_HELD;
-	if (pid && process_gone(pid, number_behind(text, "start")))
-		return LOCK_STALE;
+	if (named->start && named->start != ticks)
+		return stale(ret_whose, pid, "is gone; another one has its number");
+	if (started_s > told->changed_s + CLOCK_SLACK_S)
+		return stale(ret_whose, pid, "began after it was locked, so it is another one");
+	process_comm(pid, comm, sizeof(comm));
+	(void)snprintf(ret_whose, LOCK_WHOSE, "process %d (%s) is alive", pid, comm);
 	return LOCK_HELD;
+}
+
+static enum lock judge_process(
+	const struct named *named, const struct lock_told *told, char ret_whose[LOCK_WHOSE])
+{
+	struct process_start start;
+	int r = named->pid > INT_MAX ? -ERANGE : process_start((pid_t)named->pid, &start);
+
+	if (r == 0)
+		return judge_living(named, told, start.ticks, told->now_s - start.age_s, ret_whose);
+	if (r == -ESRCH)
+		return stale(ret_whose, (pid_t)named->pid, "is gone");
+	(void)snprintf(ret_whose, LOCK_WHOSE, "whether process %lld is alive cannot be told",
+		(long long)named->pid);
+	return LOCK_HELD;
+}
+
+/* Of several it is held by any. */
+static enum lock judge_processes(const struct lock_told *told, char ret_whose[LOCK_WHOSE])
+{
+	enum lock lock = LOCK_HELD;
+	const char *at = told->text;
+	struct named named = { 0 };
+
+	while (named_next(told->text, &at, &named)) {
+		lock = judge_process(&named, told, ret_whose);
+		if (lock == LOCK_HELD)
+			return LOCK_HELD;
+	}
+	if (named.pid && !named.ends) {
+		(void)snprintf(ret_whose, LOCK_WHOSE, "what it says is no tool's lock");
+		return LOCK_HELD;
+	}
+	return lock;
+}
+
+enum lock worktree_lock_judge(const struct lock_told *told, char ret_whose[LOCK_WHOSE])
+{
+	bool old = told->now_s - told->changed_s > told->lease_s;
+
+	ret_whose[0] = 0;
+	if (!text_equal(told->text, "initializing"))
+		return judge_processes(told, ret_whose);
+	(void)snprintf(ret_whose, LOCK_WHOSE, "%s",
+		old ? "git never finished making it" : "git is making it");
+	return old ? LOCK_STALE : LOCK_HELD;
 }

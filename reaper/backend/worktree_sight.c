@@ -297,12 +297,14 @@ static void look_unread_lock(struct look *look, const char *why)
 static void look_lock(struct look *look)
 {
 	struct sight *sight = look->sight;
-	const char *text = NULL;
-	char *escaped CLEANUP(mem_done) = NULL;
+	char *escaped CLEANUP(mem_done) = NULL, whose[LOCK_WHOSE];
+	struct lock_told told = {
+		.now_s = clock_wall_s(),
+		.lease_s = look->settings->policy.lease_s,
+	};
 	struct error error = { 0 };
-	int64_t changed_s = 0;
 	int r = worktree_gitfile_read(
-		sight->record.path, "locked", look->arena, &text, &changed_s, &error);
+		sight->record.path, "locked", look->arena, &told.text, &told.changed_s, &error);
 
 	if (r == 0)
 		return;
@@ -310,11 +312,11 @@ static void look_lock(struct look *look)
 		look_unread_lock(look, error.text);
 		return;
 	}
-	sight->lock = worktree_lock_judge(
-		text, changed_s, clock_wall_s(), look->settings->policy.lease_s);
-	escaped = text_escape(text);
-	if (!sight->note && *text)
-		sight->note = arena_dup(look->arena, escaped);
+	sight->lock = worktree_lock_judge(&told, whose);
+	escaped = text_escape(told.text);
+	if (!sight->note && *told.text)
+		sight->note =
+			arena_printf(look->arena, "%s%s%s", escaped, *whose ? ": " : "", whose);
 }
 
 void sight_look(const struct settings *settings, const struct resource *resource,

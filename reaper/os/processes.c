@@ -95,6 +95,24 @@ int process_token(pid_t pid, char ret_token[PROCESS_TOKEN], struct error *error)
 	return 0;
 }
 
+int process_start(pid_t pid, struct process_start *ret_start)
+{
+	char token[PROCESS_TOKEN];
+	int r = process_token(pid, token, NULL);
+	const char *ticks = r < 0 ? NULL : strrchr(token, ':');
+	int64_t began = 0;
+
+	if (r < 0)
+		return r;
+	if (!ticks || text_to_int64(ticks + 1, 0, INT64_MAX, &began) < 0)
+		return -EPROTO;
+	*ret_start = (struct process_start){
+		.ticks = began,
+		.age_s = clock_boot_ms() / 1000 - began / sysconf(_SC_CLK_TCK),
+	};
+	return 0;
+}
+
 enum tri process_alive(pid_t pid, const char *token)
 {
 	char now[PROCESS_TOKEN], boot_id[BOOT_ID + 1];

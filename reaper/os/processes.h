@@ -23,6 +23,15 @@ int process_boot_id(char ret_boot_id[37], struct error *error);
  * a thread, -EACCES when /proc hides it from us (hidepid), -errno. */
 int process_token(pid_t pid, char ret_token[PROCESS_TOKEN], struct error *error);
 
+/* When a process began. */
+struct process_start {
+	int64_t ticks; /* field 22 of proc_pid_stat(5) */
+	int64_t age_s; /* so long ago, with the time suspended */
+};
+
+/* 0, -ESRCH when there is none, or it has ended; -errno as process_token(). */
+int process_start(pid_t pid, struct process_start *ret_start);
+
 /* Whether the process of that pid and token is alive. A token of another boot is "no"; a living
  * process that cannot be looked at, or one without a token to compare, is "unknown". */
 enum tri process_alive(pid_t pid, const char *token);
