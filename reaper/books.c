@@ -5,6 +5,7 @@
 #include "config.h"
 #include "notice.h"
 #include "state/runs.h"
+#include "visit.h"
 
 #include <errno.h>
 
@@ -13,7 +14,7 @@ enum exit_code books_open_settings(const struct options *options, struct books *
 	struct error error = { 0 };
 
 	*ret_books = (struct books){ .now_s = clock_wall_s() };
-	if (config_load(options->config, &ret_books->settings, &error) < 0) {
+	if (visit_settings(options, &ret_books->settings, &error) < 0) {
 		notice("%s", error.text);
 		return EXIT_STATE;
 	}

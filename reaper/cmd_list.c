@@ -4,12 +4,14 @@
 #include "base/clock.h"
 #include "choice.h"
 #include "complain.h"
+#include "config.h"
 #include "inventory.h"
 #include "pass_id.h"
 #include "plan.h"
 #include "report.h"
 #include "session.h"
 #include "verbs.h"
+#include "visit.h"
 
 #include <errno.h>
 
@@ -50,7 +52,7 @@ static enum exit_code list_report(
 	return options->exit_code && plan->count ? exit_code_worse(code, EXIT_DUE) : code;
 }
 
-enum exit_code cmd_list(const struct options *options)
+enum exit_code cmd_list_by(const struct options *options, struct settings *settings)
 {
 	struct session session CLEANUP(session_close) = { 0 };
 	struct inventory inventory CLEANUP(inventory_done) = { 0 };
@@ -65,7 +67,7 @@ enum exit_code cmd_list(const struct options *options)
 	r = choice_read(options, &choice, &error);
 	if (r < 0)
 		return choice_refused(&error);
-	r = session_open(&session, options->config, STORE_READ, &error);
+	r = session_open_by(&session, settings, STORE_READ, &error);
 	if (options->time_budget_ms >= 0)
 		session.settings.limits.time_budget_ms = options->time_budget_ms;
 	if (r >= 0)
@@ -82,4 +84,16 @@ enum exit_code cmd_list(const struct options *options)
 		.sizes = options->size,
 	};
 	return list_report(options, &report, &plan);
+}
+
+enum exit_code cmd_list(const struct options *options)
+{
+	struct settings settings = { 0 };
+	struct error error = { 0 };
+
+	if (options->repos.count)
+		return visit_each(options, cmd_list_by);
+	if (config_load(options->config, &settings, &error) < 0)
+		return complain(&error, EUCLEAN);
+	return cmd_list_by(options, &settings);
 }

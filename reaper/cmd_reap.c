@@ -5,6 +5,7 @@
 #include "base/timespan.h"
 #include "choice.h"
 #include "complain.h"
+#include "config.h"
 #include "inventory.h"
 #include "metrics.h"
 #include "notice.h"
@@ -17,6 +18,7 @@
 #include "state/brake.h"
 #include "state/lock_held.h"
 #include "verbs.h"
+#include "visit.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -309,7 +311,8 @@ static enum exit_code tell(struct reaping *reaping, int failed, struct error *er
 	return publish(reaping, &report, code);
 }
 
-enum exit_code cmd_reap(const struct options *options)
+/* A visit_act. */
+static enum exit_code reap_by(const struct options *options, struct settings *settings)
 {
 	struct reaping reaping CLEANUP(reaping_done) = { .options = options, .lock = -EBADF };
 	struct error error = { 0 };
@@ -317,14 +320,12 @@ enum exit_code cmd_reap(const struct options *options)
 	bool due;
 	int r;
 
-	if (options->dry_run)
-		return cmd_list(options);
 	reaping.start_ms = clock_boot_ms();
 	(void)pass_id(reaping.pass, clock_wall_s());
 	r = choice_read(options, &reaping.choice, &error);
 	if (r < 0)
 		return choice_refused(&error);
-	r = session_open(&reaping.session, options->config, STORE_WRITE, &error);
+	r = session_open_by(&reaping.session, settings, STORE_WRITE, &error);
 	if (r < 0)
 		return publish(&reaping, NULL, complain(&error, r));
 	if (options->time_budget_ms >= 0)
@@ -353,4 +354,67 @@ enum exit_code cmd_reap(const struct options *options)
 	r = act(&reaping, &error);
 	return options->exit_code && due ? exit_code_worse(EXIT_DUE, tell(&reaping, r, &error))
 					 : tell(&reaping, r, &error);
+}
+
+/* What is due once its trees are looked into is unknown before. */
+static bool may_be_due(const struct run *run)
+{
+	return run->decision.verdict != VERDICT_KEEP ||
+	       (run->facts.proven && run->decision.reason == REASON_UNKNOWN);
+}
+
+/* Whether the first visit to a repository may do anything. What cannot be told says the pass itself. */
+static bool first_has_work(const struct options *options, struct settings *settings)
+{
+	struct session session CLEANUP(session_close) = { 0 };
+	struct inventory inventory CLEANUP(inventory_done) = { 0 };
+	const struct inventory_request request = {
+		.early = options->early ? &options->runs : NULL,
+		.work = WORK_LEAVE,
+	};
+	struct error unsaid = { 0 };
+	int r = session_open_by(&session, settings, STORE_READ, &unsaid);
+	bool has_work;
+
+	if (r >= 0)
+		r = inventory_gather(&inventory, &session.world, &request, &unsaid);
+	has_work = r < 0;
+	for (size_t i = 0; i < inventory.run_count; i++)
+		has_work |= may_be_due(inventory.runs[i]);
+	*settings = session.settings;
+	session.settings = (struct settings){ 0 };
+	return has_work;
+}
+
+/* Where nothing is to be done no books are made: a directory may hold repositories by the hundred. */
+static enum exit_code reap_visited(const struct options *options, struct settings *settings)
+{
+	if (access(settings->database, F_OK) == 0 || first_has_work(options, settings))
+		return reap_by(options, settings);
+	return cmd_list_by(options, settings);
+}
+
+/* What nobody set up to be reaped is reaped only when somebody says yes. */
+static enum exit_code reap_visits(const struct options *options)
+{
+	if (options->yes || will_ask(options))
+		return visit_each(options, reap_visited);
+	notice("--repo acts only when somebody agrees, and there is no terminal to ask at: look "
+	       "with "
+	       "--dry-run, agree with --yes");
+	return EXIT_USAGE;
+}
+
+enum exit_code cmd_reap(const struct options *options)
+{
+	struct settings settings = { 0 };
+	struct error error = { 0 };
+
+	if (options->dry_run)
+		return cmd_list(options);
+	if (options->repos.count)
+		return reap_visits(options);
+	if (config_load(options->config, &settings, &error) < 0)
+		return complain(&error, EUCLEAN);
+	return reap_by(options, &settings);
 }

@@ -4,6 +4,7 @@
 #include "plan.h"
 #include "policy_limit.h"
 #include "verbs.h"
+#include "visit.h"
 #include "why.h"
 
 static void look_done(struct look *look)
@@ -122,8 +123,10 @@ enum exit_code cmd_why(const struct options *options)
 {
 	struct look look CLEANUP(look_done) = { 0 };
 	struct error error = { 0 };
-	int r = session_open(&look.session, options->config, STORE_READ, &error);
+	struct settings settings = { 0 };
+	int r = visit_settings(options, &settings, &error);
 
+	r = r < 0 ? -EUCLEAN : session_open_by(&look.session, &settings, STORE_READ, &error);
 	if (r >= 0)
 		r = look_at(&look, options->run, &error);
 	if (r < 0)

@@ -14,11 +14,7 @@
 
 enum { DROP_INS_MAX = 1000 };
 
-/*
- * A directory of the XDG base directory specification: the variable when it is an absolute path (a
- * relative one is to be ignored), else the fallback below the home directory. NULL: no home.
- */
-static char *xdg_dir(const char *variable, const char *fallback)
+char *config_xdg_dir(const char *variable, const char *fallback)
 {
 	const char *dir = getenv(variable), *home = getenv("HOME");
 	const struct passwd *entry;
@@ -38,7 +34,7 @@ static char *database_default(void)
 
 	if (geteuid() == 0)
 		return mem_dup("/var/lib/sbx/state.db");
-	state = xdg_dir("XDG_STATE_HOME", ".local/state");
+	state = config_xdg_dir("XDG_STATE_HOME", ".local/state");
 	return mem_printf("%s/sbx/state.db", state ? state : "/var/lib");
 }
 
@@ -93,6 +89,7 @@ void settings_default(struct settings *ret_settings)
 void settings_done(struct settings *settings)
 {
 	free(settings->database);
+	free(settings->visited);
 	free(settings->label);
 	free(settings->cgroup_root);
 	free(settings->textfile);
@@ -159,7 +156,7 @@ static char *config_dir(void)
 
 	if (geteuid() == 0)
 		return mem_dup("/etc/sbx");
-	config = xdg_dir("XDG_CONFIG_HOME", ".config");
+	config = config_xdg_dir("XDG_CONFIG_HOME", ".config");
 	return config ? mem_printf("%s/sbx", config) : NULL;
 }
 

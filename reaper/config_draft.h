@@ -11,7 +11,7 @@
  * because an `owner` further down counts too. */
 struct draft_root {
 	char *path;  /* absolute and clean; may be a glob */
-	char *where; /* "/etc/sbx/reap.ini:12" */
+	char *where; /* "/etc/sbx/reap.ini:12"; NULL: in no file, so it is no pattern either */
 	bool is_path_root;
 };
 
@@ -28,6 +28,12 @@ struct draft {
 };
 
 void config_draft_done(struct draft *draft);
+
+/*
+ * config.c: a directory of the XDG base directory specification: the variable when it is an absolute
+ * path (a relative one is to be ignored), else the fallback below the home directory. NULL: no home.
+ */
+char *config_xdg_dir(const char *variable, const char *fallback);
 
 /* config_keys.c: takes one "key = value". 0, or -EINVAL with what would be right. An ini_entry. */
 int config_key_take(void *context, const char *section, const char *name, const char *value,

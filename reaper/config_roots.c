@@ -18,6 +18,8 @@ static int root_refuse(const struct draft_root *root, const char *path, int code
 {
 	char *shown CLEANUP(mem_done) = text_escape(path);
 
+	if (!root->where)
+		return error_say(error, code, "root '%.160s': %s", shown, fault);
 	return error_say(error, code, "%s: [workspaces] %s = '%.160s': %s", root->where,
 		root->is_path_root ? "path_root" : "root", shown, fault);
 }
@@ -168,7 +170,7 @@ static int root_settle(
 
 bool config_root_is_glob(const struct draft_root *root)
 {
-	return strpbrk(root->path, "*?[") != NULL;
+	return root->where && strpbrk(root->path, "*?[");
 }
 
 /* A glob chooses directories, and never our own trash (os/trash.h). */

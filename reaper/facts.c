@@ -132,7 +132,9 @@ static void derive_rest(struct inventory *inventory, struct run *run)
 	for (size_t i = 0; i < run->resource_count; i++) {
 		const struct resource *resource = &run->resources[i];
 
-		if (!resource_proven(resource))
+		/* A branch of nobody's that policy keeps is not to be taken up in each pass. */
+		if (!resource_proven(resource) ||
+			(resource->proof == PROOF_ADOPTED && resource_kept(resource)))
 			continue;
 		run->facts.proven = true;
 		if (resource->lock == LOCK_HELD) {
@@ -157,6 +159,17 @@ static int64_t not_after(int64_t moment_s, int64_t now_s)
 	return moment_s < now_s ? moment_s : now_s;
 }
 
+/* The last sign of life in what git has on record of its trees and branches; 0: none. */
+static int64_t git_active_s(const struct run *run)
+{
+	int64_t active_s = 0;
+
+	for (size_t i = 0; i < run->resource_count; i++)
+		if (run->resources[i].active_s > active_s)
+			active_s = run->resources[i].active_s;
+	return active_s;
+}
+
 /*
  * Where the age of a run comes from, and since when it counts: a moment in the future makes no age
  * (and rule 4 of the policy keeps its run).
@@ -172,7 +185,8 @@ static void derive_age(struct run *run, int64_t now_s)
 		run->age_from = "marker";
 		run->age_since_s = facts->created_s;
 	} else {
-		run->age_from = "first seen";
+		run->age_from = run->facts.first_seen_s == git_active_s(run) ? "git's record"
+									     : "first seen";
 		run->age_since_s = facts->first_seen_s;
 	}
 	run->active_s = facts->last_sign_s ? facts->last_sign_s : run->age_since_s;
@@ -180,11 +194,22 @@ static void derive_age(struct run *run, int64_t now_s)
 	run->active_s = not_after(run->active_s, now_s);
 }
 
+/* Nobody may have looked at a repository before it is visited: it shows itself since when it is quiet. */
+static void derive_sight(
+	const struct inventory *inventory, struct run *run, const struct settings *settings)
+{
+	int64_t active_s = settings->visited ? git_active_s(run) : 0;
+
+	if (active_s)
+		run->facts.first_seen_s = active_s;
+	else if (!run->facts.first_seen_s)
+		run->facts.first_seen_s = run->facts.recorded ? 0 : inventory->now_s;
+}
+
 void facts_derive(struct inventory *inventory, struct run *run, const struct settings *settings)
 {
 	run->facts.proven = run->facts.recorded;
-	if (!run->facts.first_seen_s)
-		run->facts.first_seen_s = run->facts.recorded ? 0 : inventory->now_s;
+	derive_sight(inventory, run, settings);
 	derive_contradictions(inventory, run);
 	derive_rest(inventory, run);
 	liveness_judge(inventory, run, &settings->policy);

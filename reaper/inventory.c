@@ -31,6 +31,7 @@ static void forget_seen(struct resource *resource)
 	resource->group = NULL;
 	resource->lock = LOCK_NONE;
 	resource->set_aside = NULL;
+	resource->active_s = 0;
 }
 
 static void probe_resource(
@@ -87,6 +88,16 @@ static enum work work_worse(enum work a, enum work b)
 	return badness[a] >= badness[b] ? a : b;
 }
 
+/*
+ * Whether it may hold what is saved nowhere else. That a registered run's tree is gone is its doing; a
+ * record without a tree that a visit finds may be all that names a commit.
+ */
+static bool may_hold_work(const struct world *world, const struct resource *resource)
+{
+	return resource->kind == KIND_WORKTREE &&
+	       (resource->present != TRI_NO || (world->settings->visited && resource->record));
+}
+
 enum work inventory_ask_work(struct inventory *inventory, const struct world *world,
 	const struct run *run, int64_t deadline_ms, const char **ret_note)
 {
@@ -98,8 +109,8 @@ enum work inventory_ask_work(struct inventory *inventory, const struct world *wo
 		const char *note = NULL;
 		enum work work;
 
-		if (run->resources[i].kind != KIND_WORKTREE ||
-			!resource_proven(&run->resources[i]) || run->resources[i].present == TRI_NO)
+		if (!may_hold_work(world, &run->resources[i]) ||
+			!resource_proven(&run->resources[i]))
 			continue;
 		note = run->resources[i].silent;
 		work = note ? WORK_UNKNOWN
@@ -151,10 +162,10 @@ static int64_t look_deadline_ms(const struct world *world)
 	return deadline_in_ms(part_ms > 0 && part_ms < LIMIT_MS ? part_ms : LIMIT_MS);
 }
 
-static bool has_tree(const struct run *run)
+static bool has_tree(const struct world *world, const struct run *run)
 {
 	for (size_t i = 0; i < run->resource_count; i++)
-		if (run->resources[i].kind == KIND_WORKTREE && run->resources[i].present != TRI_NO)
+		if (may_hold_work(world, &run->resources[i]))
 			return true;
 	return false;
 }
@@ -204,7 +215,7 @@ static void decide(struct inventory *inventory, const struct world *world, struc
 
 	facts_derive(inventory, run, world->settings);
 	run->facts.requested = request->early && text_list_has(request->early, run->id);
-	run->facts.work = has_tree(run) ? WORK_UNKNOWN : WORK_NONE;
+	run->facts.work = has_tree(world, run) ? WORK_UNKNOWN : WORK_NONE;
 	if (text_equal(request->explain, run->id))
 		run->facts.work = inventory_ask_work(
 			inventory, world, run, look_deadline_ms(world), &run->work_note);

@@ -199,6 +199,8 @@ static void resource_join(struct arena *arena, struct resource *told, const stru
 		told->lock = more->lock;
 	if (!told->made_s)
 		told->made_s = more->made_s;
+	if (told->active_s < more->active_s)
+		told->active_s = more->active_s;
 	told->contradicts |= more->contradicts;
 }
 

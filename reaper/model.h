@@ -151,8 +151,10 @@ struct resource {
 	enum lock lock;     /* worktree: git's lock; `note` carries its text */
 	const char *group;  /* scope: the cgroup of its processes; NULL: none is known */
 	const char *set_aside; /* worktree, path: its entry in the trash, absolute; NULL: none */
-	int64_t bytes;         /* allocated on disk, -1: not measured */
-	int64_t made_s;        /* container, volume, network: when it was made; 0: unknown */
+	/* worktree, branch: of a visit, the last sign of life in git's record of it; 0: none */
+	int64_t active_s;
+	int64_t bytes;  /* allocated on disk, -1: not measured */
+	int64_t made_s; /* container, volume, network: when it was made; 0: unknown */
 };
 
 /* What was told about one run: a row, or a marker. Times in epoch seconds, 0: never. */
@@ -310,7 +312,7 @@ struct run {
 	struct facts facts;
 	const char *fault;     /* what is refused, unreadable or unknown, in words; NULL: nothing */
 	const char *live_note; /* the evidence of life in words; NULL: none */
-	const char *age_from;  /* "row" "marker" "first seen": where the age comes from */
+	const char *age_from;  /* "row" "marker" "first seen" "git's record": whence the age */
 	int64_t age_since_s;   /* what the age counts from */
 	int64_t active_s;      /* last sign of life, or created */
 	const char *work_note; /* what is unsaved, or why it is unknown; NULL */

@@ -243,15 +243,14 @@ int option_take_places(const struct option_spec *spec, struct options *options, 
 int option_take_repo(const struct option_spec *spec, struct options *options, const char *value,
 	struct error *error)
 {
-	char **repo = option_field(spec, options);
-	int r = place_check(spec, value, repo, error);
-	char *real = r == 0 ? realpath(*repo, NULL) : NULL;
+	char *repo CLEANUP(mem_done) = NULL, *real CLEANUP(mem_done) = NULL;
+	int r = place_check(spec, value, &repo, error);
 
-	if (real) {
-		free(*repo);
-		*repo = real;
-	}
-	return r;
+	if (r < 0)
+		return r;
+	real = realpath(repo, NULL);
+	text_list_add(option_field(spec, options), real ? real : repo);
+	return 0;
 }
 
 int option_take_directory(struct options *options, const char *word, struct error *error)

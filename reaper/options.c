@@ -46,7 +46,9 @@ static const struct option_spec specs[] = {
 	[OPTION_FOR] = ONCE("for", "DUR", pin_length, for_s, "for how long, or 'never' to end"),
 	[OPTION_UNTIL] = ONCE("until", "TIME", future, until_s, "until when"),
 	[OPTION_WORKTREE] = ONCE("worktree", "DIR", place, worktree, "its git worktree"),
-	[OPTION_REPO] = ONCE("repo", "DIR", repo, repo, "the repository that owns the worktree"),
+	[OPTION_REPO] = MANY(
+		"repo", "DIR", repo, repos, "its repository; of a pass: any, or all below DIR"),
+	[OPTION_ROOT] = MANY("root", "DIR", places, roots, "with --repo: worktrees in DIR, too"),
 	[OPTION_CONTAINER] =
 		MANY("container", "REF", container, containers, "a container, by id or name"),
 	[OPTION_CGROUP] = MANY("cgroup", "PATH", cgroup, cgroups, "a cgroup, like /sbx.slice/r1"),
@@ -199,10 +201,35 @@ static const struct option_rule {
 	{ OPTION_BIT(PLAN), OPTION_BIT(RUN) | OPTION_BIT(EARLY), false,
 		"--plan names its runs itself: it goes without --run and --early" },
 	{ OPTION_BIT(EARLY), OPTION_BIT(RUN), true, "--early needs --run: it is for named runs" },
+	{ OPTION_BIT(PLAN), OPTION_BIT(REPO), false,
+		"--plan is of the configured runs: it goes without --repo" },
+	{ OPTION_BIT(ROOT), OPTION_BIT(REPO), true,
+		"--root needs --repo: without it roots are in the settings" },
 };
+
+/* Whether --repo says what to visit, in the place of settings; else it is a fact about a run. */
+static bool may_visit(const struct options *options)
+{
+	return options->verb->options & OPTION_BIT(ROOT);
+}
+
+static int options_check_repos(const struct options *options, struct error *error)
+{
+	if (may_visit(options) && options->given & OPTION_BIT(REPO) &&
+		options->given & OPTION_BIT(CONFIG))
+		return error_say(error, EINVAL,
+			"--repo and --config exclude each other: with --repo no settings are read");
+	if (options->repos.count > 1 && !options->verb->many_repos)
+		return error_say(error, EINVAL, "--repo is given twice");
+	return 0;
+}
 
 static int options_check_rules(const struct options *options, struct error *error)
 {
+	int r = options_check_repos(options, error);
+
+	if (r < 0)
+		return r;
 	for (size_t i = 0; i < ARRAY_SIZE(rules); i++)
 		if (options->given & rules[i].given &&
 			!(options->given & rules[i].other) == rules[i].needs)
@@ -248,6 +275,7 @@ int options_parse(
 		.ttl_s = -1,
 	};
 	r = options_read(argc, argv, ret_options, error);
+	ret_options->repo = ret_options->repos.count ? ret_options->repos.items[0] : NULL;
 	return r < 0 ? r : options_check_verb(ret_options, error);
 }
 
@@ -258,13 +286,14 @@ void options_done(struct options *options)
 	free(options->reason);
 	free(options->by);
 	free(options->worktree);
-	free(options->repo);
 	free(options->branch);
 	free(options->resource_locator);
 	free(options->directory);
 	free(options->from);
 	free(options->plan);
 	text_list_done(&options->runs);
+	text_list_done(&options->repos);
+	text_list_done(&options->roots);
 	text_list_done(&options->containers);
 	text_list_done(&options->cgroups);
 	text_list_done(&options->scopes);

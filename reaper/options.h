@@ -31,6 +31,7 @@ enum option_id {
 	OPTION_UNTIL,
 	OPTION_WORKTREE,
 	OPTION_REPO,
+	OPTION_ROOT,
 	OPTION_CONTAINER,
 	OPTION_CGROUP,
 	OPTION_SCOPE,
@@ -70,6 +71,9 @@ struct options {
 	int64_t max;            /* -1: not given */
 	int64_t time_budget_ms; /* -1: not given */
 	int64_t since_s;        /* 0: not given */
+	/* --repo: repositories, or directories that hold them; empty: by the settings. register: one. */
+	struct text_list repos;
+	struct text_list roots; /* --root: further ones of those */
 
 	/* pin */
 	char *reason, *by;
@@ -79,7 +83,8 @@ struct options {
 
 	/* register, renew; paths are absolute and clean, and the directory they lie in is resolved;
 	 * that of a repository is resolved as a whole */
-	char *worktree, *repo;
+	char *worktree;
+	const char *repo; /* the first of repos, or NULL */
 	struct text_list containers, cgroups, scopes, paths;
 	char *branch;
 	int64_t pid;       /* 0: not given */

@@ -164,7 +164,7 @@ int pass_open(const struct session *session, const char *pass, const struct inve
 	/* A run that only an engine or a root shows is not gone because they do not answer. */
 	if (r >= 0 && !inventory_failed_source(inventory, NULL))
 		r = failures_drop_gone(session->store, inventory, error);
-	if (r >= 0 && !inventory->hold) {
+	if (r >= 0 && !inventory->hold && !session->settings.visited) {
 		prepare_trash(&session->settings.roots);
 		prepare_trash(&session->settings.path_roots);
 	}
@@ -304,6 +304,17 @@ static char *blind_sources(const struct inventory *inventory)
 	return text.data;
 }
 
+/* Nobody set these directories up for us. What cannot be removed is in use, or will be. */
+static void leave_trash(const struct settings *settings)
+{
+	for (size_t i = 0; settings->visited && i < settings->roots.count; i++) {
+		int root CLEANUP(fd_done) = dir_open(settings->roots.items[i], NULL);
+
+		if (root >= 0)
+			(void)trash_leave(root, NULL);
+	}
+}
+
 int pass_close(const struct session *session, const struct report *report, enum exit_code code,
 	struct error *error)
 {
@@ -320,7 +331,10 @@ int pass_close(const struct session *session, const struct report *report, enum 
 		.blind = blind,
 	};
 	int64_t now_s = clock_wall_s();
-	int r = pass_end(session->store, report->pass, now_s, &counts, error);
+	int r;
+
+	leave_trash(&session->settings);
+	r = pass_end(session->store, report->pass, now_s, &counts, error);
 
 	if (r < 0 || report->inventory->host.clock_stepped)
 		return r; /* what a clock that was just set calls old may be of today */

@@ -207,6 +207,8 @@ void report_json(const struct report *report, FILE *file)
 	json_bytes(&json, "host", report_host(host));
 	json_moment(&json, "now", report->inventory->now_s);
 	json_bool(&json, "dry_run", report->kind == REPORT_PLAN);
+	if (report->settings->visited)
+		json_bytes(&json, "repo", report->settings->visited);
 	json_sources(&json, report->inventory);
 	json_array(&json, "runs");
 	for (size_t i = 0; i < report->inventory->run_count; i++) {

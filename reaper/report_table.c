@@ -157,6 +157,16 @@ static void print_rows(
 		free(heads[i]);
 }
 
+/* Why nobody's word is known for a tree or branch, where that was told. */
+static const char *foreign_words(const struct run *run)
+{
+	for (size_t i = 0; i < run->resource_count; i++)
+		if (run->resources[i].kind == KIND_WORKTREE ||
+			run->resources[i].kind == KIND_BRANCH)
+			return run->resources[i].note;
+	return NULL;
+}
+
 /* What a run has to say beyond its reason; NULL: nothing. */
 static const char *words_of(const struct run *run)
 {
@@ -166,6 +176,8 @@ static const char *words_of(const struct run *run)
 		return run->salvaged;
 	if (run->fault)
 		return run->fault;
+	if (run->decision.reason == REASON_FOREIGN)
+		return foreign_words(run);
 	return run->decision.reason == REASON_LIVE ? run->live_note : run->work_note;
 }
 
@@ -214,19 +226,39 @@ static void print_totals(const struct report *report, FILE *file)
 			totals.keep, bytes, (double)report->took_ms / 1000.0);
 }
 
+/* Of a visit: processes that may not be looked at are told, and keep nothing. */
+static bool seen_in_part(const struct source *source)
+{
+	return source->ok == TRI_UNKNOWN && source->error && text_equal(source->name, "processes");
+}
+
 static void print_blindness(const struct report *report, FILE *file)
 {
 	for (size_t i = 0; i < report->inventory->source_count; i++) {
 		const struct source *source = &report->inventory->sources[i];
 		char *error CLEANUP(mem_done) = NULL, *at CLEANUP(mem_done) = NULL;
 
-		if (source->ok != TRI_NO)
+		if (source->ok != TRI_NO && !seen_in_part(source))
 			continue;
 		at = source->at ? text_escape(source->at) : NULL;
 		error = text_escape_prose(source->error ? source->error : "no reason given");
 		(void)fprintf(file, "not seen: %s%s%s: %s\n", source->name, at ? " at " : "",
 			at ? at : "", error);
 	}
+}
+
+/* Root takes the word of whoever owns the repository, so it is named. */
+static void print_visited(const struct settings *settings, FILE *file)
+{
+	char *shown_path CLEANUP(mem_done) = NULL;
+
+	if (!settings->visited)
+		return;
+	shown_path = text_escape(settings->visited);
+	(void)fprintf(file, "repository %s", shown_path);
+	if (settings->owner_count)
+		(void)fprintf(file, ", trusting its owner, uid %u", (unsigned)settings->owners[0]);
+	(void)fputc('\n', file);
 }
 
 void report_table(const struct report *report, FILE *file)
@@ -236,6 +268,7 @@ void report_table(const struct report *report, FILE *file)
 		mem_grow(NULL, inventory->run_count, sizeof(struct row));
 	size_t count = 0;
 
+	print_visited(report->settings, file);
 	for (size_t i = 0; i < inventory->run_count; i++) {
 		if (!shown(report, inventory->runs[i]))
 			continue;

@@ -1,19 +1,48 @@
 #include "session.h"
 
+#include "base/pathname.h"
 #include "config.h"
+#include "os/file.h"
 
 #include <errno.h>
+#include <fcntl.h>
 
 int session_open(struct session *ret_session, const char *config, enum store_access access,
 	struct error *error)
 {
+	struct settings settings = { 0 };
+
+	*ret_session = (struct session){ 0 };
+	if (config_load(config, &settings, error) < 0)
+		return -EUCLEAN;
+	return session_open_by(ret_session, &settings, access, error);
+}
+
+/*
+ * Of the first visit of a host that has not been set up "<state>/sbx" is missing, too: for root a
+ * database makes only its own directory. What cannot be made says who needs it.
+ */
+static void place_make(const char *database)
+{
+	char *own CLEANUP(mem_done) = pathname_parent(database);
+	char *above CLEANUP(mem_done) = pathname_parent(own);
+	char *state CLEANUP(mem_done) = pathname_parent(above);
+	int dir CLEANUP(fd_done) = open(state, O_PATH | O_DIRECTORY | O_CLOEXEC);
+
+	if (dir >= 0)
+		(void)file_make_directory(dir, pathname_last(above), 0755);
+}
+
+int session_open_by(struct session *ret_session, struct settings *settings,
+	enum store_access access, struct error *error)
+{
 	struct session *session = ret_session;
 	int r;
 
-	*session = (struct session){ 0 };
-	r = config_load(config, &session->settings, error);
-	if (r < 0)
-		return -EUCLEAN;
+	*session = (struct session){ .settings = *settings };
+	*settings = (struct settings){ 0 };
+	if (access == STORE_WRITE && session->settings.visited)
+		place_make(session->settings.database);
 	r = store_open(session->settings.database, access, &session->store, error);
 	if (r == -ENOENT && access == STORE_READ)
 		*error = (struct error){ 0 };

@@ -23,4 +23,8 @@ struct session {
  */
 int session_open(struct session *ret_session, const char *config, enum store_access access,
 	struct error *error);
+
+/* The same by settings that were read, which are the session's from then on, also when it fails. */
+int session_open_by(struct session *ret_session, struct settings *settings,
+	enum store_access access, struct error *error);
 void session_close(struct session *session);

@@ -15,8 +15,11 @@ struct text_list {
 };
 
 enum adopt { ADOPT_NONE, ADOPT_WORKTREES };
-/* What is taken for granted of processes that may not be looked at; see os/processes.h. */
-enum unseen { UNSEEN_UNKNOWN, UNSEEN_ELSEWHERE };
+/*
+ * What is taken for granted of processes that may not be looked at; see os/processes.h. TOLD: nothing,
+ * but a person is told of them before anything is done, and decides (of a visit only).
+ */
+enum unseen { UNSEEN_UNKNOWN, UNSEEN_ELSEWHERE, UNSEEN_TOLD };
 enum unsaved { UNSAVED_SALVAGE, UNSAVED_KEEP, UNSAVED_DISCARD };
 enum branch_rule { BRANCH_MERGED, BRANCH_KEEP, BRANCH_DELETE };
 
@@ -50,6 +53,11 @@ struct disk_settings {
 /* Every path is absolute and without a trailing slash; lists hold no duplicates. */
 struct settings {
 	char *database;
+	/*
+	 * Of a visit (config_visit.h): the common git directory of the one repository that it is to;
+	 * NULL: it is none.
+	 */
+	char *visited;
 	struct text_list roots; /* existing and trusted, globs expanded */
 	/* Configured, but they could not be opened: their runs are unseen. */
 	struct text_list lost_roots;

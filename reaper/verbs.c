@@ -7,13 +7,15 @@
 static const struct verb verbs[] = {
 	{
 		.name = "",
-		.synopsis = "[--dry-run] [--json] [--run RUN]... [--max N]\n"
-			    "                [--time-budget DUR] [--size] [--yes] [--exit-code] "
-			    "[--early] [--plan FILE]",
+		.synopsis = "[--dry-run] [--json] [--run RUN]... [--max N] [--size] [--yes]\n"
+			    "                [--time-budget DUR] [--exit-code] [--early] "
+			    "[--plan FILE]\n"
+			    "                [--repo DIR]...",
 		.summary = "removes what finished and abandoned runs left behind",
 		.options = BIT(DRY_RUN) | BIT(JSON) | BIT(RUN) | BIT(MAX) | BIT(TIME_BUDGET) |
 			   BIT(SIZE) | BIT(YES) | BIT(EXIT_CODE) | BIT(EARLY) | BIT(NOW) |
-			   BIT(PLAN),
+			   BIT(PLAN) | BIT(REPO) | BIT(ROOT),
+		.many_repos = true,
 		.details = "--plan takes what '--dry-run --json' printed, from a file or '-': "
 			   "only what that\nshows as due goes, and only where nothing has changed "
 			   "since.",
@@ -21,52 +23,55 @@ static const struct verb verbs[] = {
 	},
 	{
 		.name = "list",
-		.synopsis = "list [--json] [--size]",
+		.synopsis = "list [--json] [--size] [--repo DIR]... [--root DIR]...",
 		.summary = "every workspace with its verdict; read only",
 		.details =
 			"A run that fails again and again is `backoff`; below the table stands "
 			"since\nwhen, how often, why, and when it is tried again.\n"
 			"Exits 0, 1 when a person is needed, 69 when a source could not be read.",
-		.options = BIT(JSON) | BIT(SIZE) | BIT(NOW),
+		.options = BIT(JSON) | BIT(SIZE) | BIT(NOW) | BIT(REPO) | BIT(ROOT),
+		.many_repos = true,
 		.act = cmd_list,
 	},
 	{
 		.name = "why",
-		.synopsis = "why RUN [--json]",
+		.synopsis = "why RUN [--json] [--repo DIR [--root DIR]...]",
 		.summary = "every fact about a run, the rule that decides, when it falls due",
 		.details = "Also how often in a row it could not be taken apart, since when, and "
 			   "why.\nExits 1 when nothing is known under that name.",
 		.operand = OPERAND_RUN,
-		.options = BIT(JSON),
+		.options = BIT(JSON) | BIT(REPO) | BIT(ROOT),
 		.act = cmd_why,
 	},
 	{
 		.name = "pin",
 		.synopsis = "pin RUN [--reason TEXT] [--by WHO]\n"
-			    "                [--for DUR | --until TIME | --for never]",
+			    "                [--for DUR | --until TIME | --for never]\n"
+			    "                [--repo DIR [--root DIR]...]",
 		.summary = "keep a run whole, whatever happens to it",
 		.details = "Without --for and --until the pin lasts [policy] pin_for. It says "
 			   "whether the\n"
 			   "run was known, and exits 1 when the run is already being taken apart.\n"
 			   "Without this program: touch ROOT/RUN.keep",
 		.operand = OPERAND_RUN,
-		.options = BIT(REASON) | BIT(BY) | BIT(FOR) | BIT(UNTIL),
+		.options = BIT(REASON) | BIT(BY) | BIT(FOR) | BIT(UNTIL) | BIT(REPO) | BIT(ROOT),
 		.act = cmd_pin,
 	},
 	{
 		.name = "unpin",
-		.synopsis = "unpin RUN",
+		.synopsis = "unpin RUN [--repo DIR [--root DIR]...]",
 		.summary = "end a pin, and the .keep files of that run",
 		.details = "It is success when there is none.",
 		.operand = OPERAND_RUN,
+		.options = BIT(REPO) | BIT(ROOT),
 		.act = cmd_unpin,
 	},
 	{
 		.name = "pins",
-		.synopsis = "pins [--json]",
+		.synopsis = "pins [--json] [--repo DIR [--root DIR]...]",
 		.summary = "every pin, also .keep files made by hand",
 		.details = "Exits 1 when one cannot be read, 69 when a root cannot be.",
-		.options = BIT(JSON),
+		.options = BIT(JSON) | BIT(REPO) | BIT(ROOT),
 		.act = cmd_pins,
 	},
 	{
@@ -111,10 +116,10 @@ static const struct verb verbs[] = {
 	},
 	{
 		.name = "log",
-		.synopsis = "log [RUN] [--json] [--since TIME]",
+		.synopsis = "log [RUN] [--json] [--since TIME] [--repo DIR [--root DIR]...]",
 		.summary = "what was done, when and why",
 		.operand = OPERAND_MAYBE_RUN,
-		.options = BIT(JSON) | BIT(SINCE),
+		.options = BIT(JSON) | BIT(SINCE) | BIT(REPO) | BIT(ROOT),
 		.act = cmd_log,
 	},
 	{

@@ -14,6 +14,7 @@ struct verb {
 	const char *summary;  /* one line */
 	const char *details;  /* a few lines below the options */
 	enum operand operand;
+	bool many_repos;  /* it visits each that --repo leads to */
 	uint64_t options; /* OPTION_BITs; those of every verb are added by the parser */
 	enum exit_code (*act)(const struct options *options);
 };
@@ -32,6 +33,8 @@ void verb_help(const struct verb *verb, FILE *file);
 
 enum exit_code cmd_reap(const struct options *options); /* also --dry-run */
 enum exit_code cmd_list(const struct options *options);
+/* The same by these settings, which are its own from then on (visit.h). */
+enum exit_code cmd_list_by(const struct options *options, struct settings *settings);
 enum exit_code cmd_why(const struct options *options);
 enum exit_code cmd_pin(const struct options *options);
 enum exit_code cmd_unpin(const struct options *options);

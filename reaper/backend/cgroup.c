@@ -14,6 +14,7 @@ static int cgroup_open(const struct settings *settings, void **ret_state, struct
 	(void)error;
 	state->root = mem_printf("/%s", settings->cgroup_root);
 	state->kill_timeout_ms = settings->limits.kill_timeout_ms;
+	state->visits = settings->visited != NULL;
 	state->absent = cgroupfs_open(&state->cgroupfs, &state->absent_error);
 	if (state->absent == 0)
 		state->absent = cgroupfs_own(&state->own, &state->absent_error);

@@ -179,6 +179,10 @@ void cgroup_discover(void *context, struct inventory *inventory, const char *onl
 	struct error error = { 0 };
 	int r;
 
+	if (state->visits) {
+		inventory_add_source(inventory, "cgroups", NULL, TRI_UNKNOWN, NULL);
+		return;
+	}
 	discovery_collect(&discovery);
 	if (state->absent < 0) {
 		bool needed = discovery.groups.count + discovery.units.count > 0 ||

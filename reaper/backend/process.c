@@ -288,6 +288,14 @@ static void search_seen(
 		});
 }
 
+/* A person is told of what only root may look at; where root may not, something is wrong. */
+static enum tri answer_of(const struct search *search, int r)
+{
+	return r == -EACCES && search->settings->unseen == UNSEEN_TOLD && geteuid() != 0
+		       ? TRI_UNKNOWN
+		       : TRI_NO;
+}
+
 static void process_discover(void *context, struct inventory *inventory, const char *only)
 {
 	const struct process_state *state = context;
@@ -295,6 +303,7 @@ static void process_discover(void *context, struct inventory *inventory, const c
 		search_done) = { .settings = state->settings, .inventory = inventory };
 	struct error error = { 0 };
 	int r = 0, unseen = 0;
+	enum tri answer;
 
 	for (size_t i = 0; i < inventory->run_count; i++) {
 		struct run *run = inventory->runs[i];
@@ -312,9 +321,9 @@ static void process_discover(void *context, struct inventory *inventory, const c
 	}
 	r = search.count ? processes_in(search.places, search.count, search_seen, &search, &error)
 			 : 0;
-	r = r < 0 ? r : unseen;
+	answer = r < 0 ? answer_of(&search, r) : unseen < 0 ? TRI_NO : TRI_YES;
 	inventory_add_source(
-		inventory, "processes", NULL, r < 0 ? TRI_NO : TRI_YES, r < 0 ? error.text : NULL);
+		inventory, "processes", NULL, answer, answer == TRI_YES ? NULL : error.text);
 }
 
 static const struct backend_effects process_effects = {

@@ -21,6 +21,7 @@
 #include "effects.h"
 #include "os/mounts.h"
 #include "os/trash.h"
+#include "worktree_activity.h"
 #include "worktree_ask.h"
 #include "worktree_census.h"
 #include "worktree_discover.h"
@@ -174,6 +175,8 @@ static void branch_probe(
 
 	worktree_ask_branch(&ask, ask_deadline_ms(state->settings), arena, &view);
 	resource->alive = TRI_NO;
+	if (state->settings->visited && resource->repo)
+		resource->active_s = worktree_branch_active_s(resource->repo, resource->locator);
 	switch (view.answer) {
 	case BRANCH_ABSENT:
 		resource->present = TRI_NO;
@@ -207,6 +210,9 @@ static void worktree_probe(void *context, struct resource *resource, struct aren
 	resource->note = sight.note ? sight.note : inbound(state, &sight, resource->locator, arena);
 	resource->record = sight.recorded ? sight.record.path : NULL;
 	resource->lock = sight.lock;
+	resource->active_s = state->settings->visited && sight.recorded
+				     ? worktree_record_active_s(sight.record.path)
+				     : 0;
 	resource->set_aside = sight.set_aside ? arena_printf(arena, "%s/%s/%s", sight.root,
 							TRASH_NAME, sight.set_aside)
 					      : NULL;

@@ -7,8 +7,10 @@
 #include "os/dir.h"
 #include "os/dir_stream.h"
 #include "text_list.h"
+#include "worktree_activity.h"
 #include "worktree_record.h"
 #include "worktree_sight.h"
+#include "worktree_visit.h"
 
 #include <sys/stat.h>
 
@@ -134,6 +136,8 @@ static void search_entry(struct search *search, int root, const struct dirent *e
 	found.locator = path;
 	found.dev = stat.st_dev;
 	found.ino = stat.st_ino;
+	if (search->settings->visited)
+		found.note = "no record of the repository is its";
 	search_add(search, entry->d_name, &found);
 }
 
@@ -174,18 +178,37 @@ static void search_roots(struct search *search)
 	}
 }
 
+/* A tree that somebody moved still has its work, and git can still find its record. */
+static bool is_moved(const struct settings *settings, struct resource *found, struct arena *arena)
+{
+	struct error error = { 0 };
+	const char *tree = NULL;
+	int r = worktree_visit_moved(settings, found->record, arena, &tree, &error);
+
+	if (r > 0)
+		found->note = arena_printf(
+			arena, "its tree was moved to %s: git worktree repair, run there", tree);
+	else if (r < 0)
+		found->note = arena_dup(arena, error.text);
+	return r != 0;
+}
+
 /*
  * Adoption wants both directions: a directory that took the place of a worktree which git still has
- * a record of is somebody else's.
+ * a record of is somebody else's. A visit also adopts the record of a tree that is provably gone.
  */
-static bool agrees(const struct settings *settings, const struct resource *found)
+static bool agrees(const struct settings *settings, struct resource *found, struct arena *arena)
 {
-	struct arena arena CLEANUP(arena_done) = { 0 };
 	struct sight sight CLEANUP(sight_done) = { .root_dir = -EBADF, .tree = -EBADF };
 
-	sight_look(settings, found, &arena, &sight);
-	return sight.present == TRI_YES && !sight.contradicts && sight.agreed &&
-	       text_equal(sight.record.path, found->record);
+	sight_look(settings, found, arena, &sight);
+	if (settings->visited)
+		found->note = sight.note;
+	if (sight.contradicts || !text_equal(sight.record.path, found->record))
+		return false;
+	if (sight.present == TRI_YES)
+		return sight.agreed;
+	return settings->visited && sight.present == TRI_NO && !is_moved(settings, found, arena);
 }
 
 /* Whether the tree of a record lies directly below a root, where nothing was told. */
@@ -202,13 +225,23 @@ static const char *search_place(struct search *search, const char *tree)
 	return NULL;
 }
 
+static bool lies_in_root(const struct search *search, const char *tree)
+{
+	const char *root = tree ? text_list_above(&search->settings->roots, tree) : NULL;
+
+	return root && !strchr(pathname_below(tree, root), '/');
+}
+
 static void search_record(
 	struct search *search, const char *common, const struct worktree_record *record)
 {
+	struct arena arena CLEANUP(arena_done) = { 0 };
 	struct resource found = { .kind = KIND_WORKTREE, .repo = common };
 	const char *run = search_place(search, record->tree);
 	int r;
 
+	if (search->settings->visited && !search->only && !lies_in_root(search, record->tree))
+		worktree_visit_elsewhere(search->inventory, common, record);
 	if (!run || !search_wants(search, run))
 		return;
 	found.run = run;
@@ -217,8 +250,12 @@ static void search_record(
 	r = dir_identity(record->tree, &found.dev, &found.ino, NULL);
 	found.present = r == 0 ? TRI_YES : r == -ENOENT ? TRI_NO : TRI_UNKNOWN;
 	if (search->settings->adopt == ADOPT_WORKTREES && runid_valid(run) &&
-		agrees(search->settings, &found))
+		agrees(search->settings, &found, &arena))
 		found.proof = PROOF_ADOPTED;
+	if (search->settings->visited)
+		found.active_s = worktree_record_active_s(record->path);
+	if (search->settings->visited && !runid_valid(run))
+		found.note = "its name can be no run identifier";
 	search_add(search, run, &found);
 }
 
@@ -232,6 +269,9 @@ static int search_repo(struct search *search, const char *repo, struct error *er
 		r = worktree_records_read(common, &records, error);
 	for (size_t i = 0; i < records.count; i++)
 		search_record(search, common, &records.list[i]);
+	if (r == 0 && search->settings->visited)
+		r = worktree_visit_branches(
+			search->inventory, common, &records, search->only, error);
 	return r;
 }
 

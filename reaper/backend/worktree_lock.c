@@ -125,7 +125,7 @@ static enum lock judge_processes(const struct lock_told *told, char ret_whose[LO
 			return LOCK_HELD;
 	}
 	if (named.pid && !named.ends) {
-		(void)snprintf(ret_whose, LOCK_WHOSE, "what it says is no tool's lock");
+		(void)snprintf(ret_whose, LOCK_WHOSE, "a person's, since no tool writes that");
 		return LOCK_HELD;
 	}
 	return lock;

@@ -21,6 +21,9 @@ struct trash_entry {
  */
 int trash_prepare(int root, struct error *error);
 
+/* Removes it when nothing is in it. 1, 0 it is not there, or something is in it; -errno. */
+int trash_leave(int root, struct error *error);
+
 /* What is to go, and how long that may take. */
 struct trash_thing {
 	const char *path, *run; /* path: below the root */

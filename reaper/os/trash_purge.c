@@ -72,6 +72,15 @@ static int purge_entry(void *context, const struct trash_entry *entry)
 	return r == -EINTR ? r : 0;
 }
 
+int trash_leave(int root, struct error *error)
+{
+	if (unlinkat(root, TRASH_NAME, AT_REMOVEDIR) == 0)
+		return 1;
+	if (errno == ENOENT || errno == ENOTEMPTY || errno == EEXIST)
+		return 0;
+	return error_set(error, errno, "remove the empty " TRASH_NAME);
+}
+
 int trash_purge(int root, const char *run, int64_t generation, int64_t deadline_ms,
 	struct rmtree_report *report, struct error *error)
 {

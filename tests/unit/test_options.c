@@ -210,6 +210,25 @@ static void what_excludes_or_needs_each_other_is_checked(void **state)
 	bad("register r1 --no-container --container c", "--no-container");
 	bad("--early", "--early needs --run");
 	bad("--now +1d", "--now");
+	bad("--root /r", "--root needs --repo");
+	bad("--repo /r --config c", "--repo and --config exclude each other");
+	bad("pin r1 --repo /r --config c", "--repo and --config exclude each other");
+}
+
+static void a_pass_visits_many_repositories_and_a_run_has_one(void **state)
+{
+	struct options many CLEANUP(options_done), one CLEANUP(options_done);
+
+	(void)state;
+	good("list --repo /a --repo /b --root /r --root /s", &many);
+	assert_int_equal(many.repos.count, 2);
+	assert_int_equal(many.roots.count, 2);
+	good("register r1 --repo /a --config c", &one);
+	assert_string_equal(one.repo, "/a");
+	bad("register r1 --repo /a --repo /b", "--repo is given twice");
+	bad("why r1 --repo /a --repo /b", "--repo is given twice");
+	bad("register r1 --repo /a --root /r", "--root does not go with");
+	bad("finish r1 --ok --repo /a", "--repo does not go with");
 }
 
 static void forecasts_go_with_dry_run_and_list(void **state)
@@ -353,7 +372,7 @@ static void help_fits_a_screen(void **state)
 		assert_in_range(widest, 20, 80);
 	}
 	help_lines(verb_default(), &lines, &widest);
-	assert_in_range(lines, 20, 40);
+	assert_in_range(lines, 20, 42);
 	assert_in_range(widest, 20, 80);
 }
 
@@ -373,6 +392,7 @@ int main(void)
 		cmocka_unit_test(registering_takes_all_kinds),
 		cmocka_unit_test(places_resolve_all_but_their_last_component),
 		cmocka_unit_test(repositories_resolve_as_a_whole),
+		cmocka_unit_test(a_pass_visits_many_repositories_and_a_run_has_one),
 		cmocka_unit_test(help_needs_no_operand),
 		cmocka_unit_test(help_fits_a_screen),
 	};
