@@ -247,6 +247,29 @@ const char *timespan_format(char buffer[TIMESPAN_TEXT], int64_t span_s)
 	return buffer;
 }
 
+const char *timespan_format_short(char buffer[TIMESPAN_TEXT], int64_t span_s)
+{
+	static const struct {
+		int64_t seconds;
+		char name;
+	} steps[] = { { 86400, 'd' }, { 3600, 'h' }, { 60, 'm' }, { 1, 's' } };
+	const char *sign = span_s < 0 ? "-" : "";
+	int64_t rest = span_s < 0 ? -span_s : span_s, first, second;
+	size_t at = 0;
+
+	while (at + 1 < ARRAY_SIZE(steps) && rest < steps[at].seconds)
+		at++;
+	first = rest / steps[at].seconds;
+	second = at + 1 < ARRAY_SIZE(steps) ? rest % steps[at].seconds / steps[at + 1].seconds : 0;
+	if (first >= 10 || second == 0)
+		(void)snprintf(
+			buffer, TIMESPAN_TEXT, "%s%lld%c", sign, (long long)first, steps[at].name);
+	else
+		(void)snprintf(buffer, TIMESPAN_TEXT, "%s%lld%c%lld%c", sign, (long long)first,
+			steps[at].name, (long long)second, steps[at + 1].name);
+	return buffer;
+}
+
 const char *moment_format(char buffer[TIMESPAN_TEXT], int64_t moment_s)
 {
 	time_t moment = (time_t)moment_s;

@@ -24,5 +24,11 @@ int moment_parse_s(const char *text, int64_t now_s, int64_t *ret_s, struct error
 /* "2h 5min" with at most two units; negative spans get a '-'. Returns buffer. */
 const char *timespan_format(char buffer[TIMESPAN_TEXT], int64_t span_s);
 
+/*
+ * "2h5m", "13d": for tables, at most five characters up to 9999 days. Rounded down, and the second unit
+ * is left out where the first has two digits. Returns buffer.
+ */
+const char *timespan_format_short(char buffer[TIMESPAN_TEXT], int64_t span_s);
+
 /* "2026-11-29T15:33:00Z". Returns buffer. */
 const char *moment_format(char buffer[TIMESPAN_TEXT], int64_t moment_s);

@@ -100,6 +100,32 @@ static void spans_are_shown_with_two_units(void **state)
 	assert_string_equal(timespan_format(buffer, -90), "-1min 30s");
 }
 
+static void short_spans_are_at_most_five_wide(void **state)
+{
+	static const struct {
+		int64_t span_s;
+		const char *text;
+	} table[] = {
+		{ 0, "0s" },
+		{ 59, "59s" },
+		{ 60, "1m" },
+		{ 599, "9m59s" },
+		{ 659, "10m" },
+		{ 3600, "1h" },
+		{ 9 * 3600 + 59 * 60 + 59, "9h59m" },
+		{ 86399, "23h" },
+		{ 86400 + 59, "1d" },
+		{ 9 * 86400 + 23 * 3600, "9d23h" },
+		{ 9999 * INT64_C(86400), "9999d" },
+		{ -90, "-1m30s" },
+	};
+	char buffer[TIMESPAN_TEXT];
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(table); i++)
+		assert_string_equal(timespan_format_short(buffer, table[i].span_s), table[i].text);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -108,6 +134,7 @@ int main(void)
 		cmocka_unit_test(moments_parse_in_every_form),
 		cmocka_unit_test(impossible_moments_are_refused),
 		cmocka_unit_test(spans_are_shown_with_two_units),
+		cmocka_unit_test(short_spans_are_at_most_five_wide),
 	};
 
 	return cmocka_run_group_tests_name("timespan", tests, NULL, NULL);
