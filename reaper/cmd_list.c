@@ -65,8 +65,10 @@ enum exit_code cmd_list_by(const struct options *options, struct settings *setti
 	int r;
 
 	r = choice_read(options, &choice, &error);
-	if (r < 0)
+	if (r < 0) {
+		settings_done(settings);
 		return choice_refused(&error);
+	}
 	r = session_open_by(&session, settings, STORE_READ, &error);
 	if (options->time_budget_ms >= 0)
 		session.settings.limits.time_budget_ms = options->time_budget_ms;
@@ -81,7 +83,8 @@ enum exit_code cmd_list_by(const struct options *options, struct settings *setti
 		.inventory = &inventory,
 		.pass = pass_id(pass, inventory.now_s),
 		.took_ms = clock_boot_ms() - start_ms,
-		.sizes = options->size,
+		.view = &options->view,
+		.terminal = terminal_ask(STDOUT_FILENO),
 	};
 	return list_report(options, &report, &plan);
 }

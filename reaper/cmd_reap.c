@@ -144,7 +144,7 @@ static int make_plan(struct reaping *reaping, struct error *error)
 	return 0;
 }
 
-static struct report report_of(const struct reaping *reaping, enum report_kind kind)
+static struct report report_of(const struct reaping *reaping, enum report_kind kind, FILE *file)
 {
 	return (struct report){
 		.kind = kind,
@@ -152,7 +152,7 @@ static struct report report_of(const struct reaping *reaping, enum report_kind k
 		.inventory = &reaping->inventory,
 		.pass = reaping->pass,
 		.took_ms = clock_boot_ms() - reaping->start_ms,
-		.sizes = reaping->options->size,
+		.terminal = terminal_ask(fileno(file)),
 	};
 }
 
@@ -176,7 +176,7 @@ static bool answered_yes(void)
 /* Whether a person at a terminal agrees; without one, whoever started us has. */
 static bool confirmed(const struct reaping *reaping)
 {
-	struct report report = report_of(reaping, REPORT_PLAN);
+	struct report report = report_of(reaping, REPORT_PLAN, stderr);
 	bool yes;
 
 	if (reaping->plan.count == 0 || !will_ask(reaping->options))
@@ -286,7 +286,7 @@ static enum exit_code publish(
 /* The report is given also when the database failed in the middle: what was done was done. */
 static enum exit_code tell(struct reaping *reaping, int failed, struct error *error)
 {
-	struct report report = report_of(reaping, REPORT_PASS);
+	struct report report = report_of(reaping, REPORT_PASS, stdout);
 	enum exit_code code = report_exit_code(&report);
 
 	if (reaping->salvages_left)
@@ -323,8 +323,10 @@ static enum exit_code reap_by(const struct options *options, struct settings *se
 	reaping.start_ms = clock_boot_ms();
 	(void)pass_id(reaping.pass, clock_wall_s());
 	r = choice_read(options, &reaping.choice, &error);
-	if (r < 0)
+	if (r < 0) {
+		settings_done(settings);
 		return choice_refused(&error);
+	}
 	r = session_open_by(&reaping.session, settings, STORE_WRITE, &error);
 	if (r < 0)
 		return publish(&reaping, NULL, complain(&error, r));

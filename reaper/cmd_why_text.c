@@ -37,7 +37,7 @@ static void print_decision(const struct look *look)
 	if (words)
 		print_line("because", words);
 	print_moment(look, "due", run->decision.due_s);
-	print_line("state", report_state(run));
+	print_line("state", report_state_name(report_state_of(run)));
 	if (run->facts.outcome != OUTCOME_NONE)
 		print_line("outcome", outcome_name(run->facts.outcome));
 	if (run->age_since_s)

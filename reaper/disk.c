@@ -71,7 +71,7 @@ static bool filesystem_above(const struct inventory *inventory, const char *path
 	return longest > 0;
 }
 
-static bool takes_space(const struct resource *resource)
+bool disk_takes_space(const struct resource *resource)
 {
 	return (resource->kind == KIND_WORKTREE || resource->kind == KIND_PATH) &&
 	       (resource->present == TRI_YES || resource->set_aside);
@@ -84,7 +84,7 @@ void disk_place_run(struct inventory *inventory, struct run *run)
 		const struct resource *resource = &run->resources[i];
 		struct share share = { .resource = i };
 
-		if (takes_space(resource) && resource->proof != PROOF_NONE &&
+		if (disk_takes_space(resource) && resource->proof != PROOF_NONE &&
 			filesystem_above(inventory, resource->locator, &share.filesystem))
 			run->shares[run->share_count++] = share;
 	}
@@ -117,7 +117,7 @@ void disk_measure_run(struct run *run, int64_t deadline_ms)
 		struct tree_size size = { 0 };
 		int r;
 
-		if (!takes_space(resource))
+		if (!disk_takes_space(resource))
 			continue;
 		r = measure(resource->set_aside ? resource->set_aside : resource->locator,
 			deadline_ms, &size);

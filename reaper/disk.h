@@ -12,6 +12,9 @@
  */
 void disk_look(struct inventory *inventory, const struct settings *settings);
 
+/* Whether it is there and takes space that can be measured: a tree or a path, also one set aside. */
+bool disk_takes_space(const struct resource *resource);
+
 /* Notes on which of them the run has trees and paths (run->shares), not measured yet. */
 void disk_place_run(struct inventory *inventory, struct run *run);
 

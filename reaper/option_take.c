@@ -361,3 +361,24 @@ int option_take_resource(const struct option_spec *spec, struct options *options
 	options->resource_locator = pathname_clean(equals + 1, cwd ? cwd : "/");
 	return 0;
 }
+
+int option_take_states(const struct option_spec *spec, struct options *options, const char *value,
+	struct error *error)
+{
+	return option_prefix(
+		spec, report_view_take_states(option_field(spec, options), value, error), error);
+}
+
+int option_take_keys(const struct option_spec *spec, struct options *options, const char *value,
+	struct error *error)
+{
+	return option_prefix(
+		spec, report_view_take_keys(option_field(spec, options), value, error), error);
+}
+
+int option_take_columns(const struct option_spec *spec, struct options *options, const char *value,
+	struct error *error)
+{
+	return option_prefix(
+		spec, report_view_take_columns(option_field(spec, options), value, error), error);
+}

@@ -45,6 +45,9 @@ OPTION_TAKE(scope);
 OPTION_TAKE(branch);
 OPTION_TAKE(pid);
 OPTION_TAKE(resource);
+OPTION_TAKE(states);
+OPTION_TAKE(keys);
+OPTION_TAKE(columns);
 
 /* The operand DIR of restore. */
 int option_take_directory(struct options *options, const char *word, struct error *error);

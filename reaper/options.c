@@ -41,7 +41,8 @@ static const struct option_spec specs[] = {
 	[OPTION_PLAN] =
 		ONCE("plan", "FILE", file, plan, "only what this dry run's JSON shows, unchanged"),
 	[OPTION_NOW] = ONCE("now", "TIME", moment, now_s, "decide as if it were that moment"),
-	[OPTION_REASON] = ONCE("reason", "TEXT", text, reason, "why it is kept, or held"),
+	[OPTION_REASON] = ONCE(
+		"reason", "TEXT", text, reason, "why it is kept, or held; of list: only these"),
 	[OPTION_BY] = ONCE("by", "WHO", text, by, "who wants it (default: you)"),
 	[OPTION_FOR] = ONCE("for", "DUR", pin_length, for_s, "for how long, or 'never' to end"),
 	[OPTION_UNTIL] = ONCE("until", "TIME", future, until_s, "until when"),
@@ -70,6 +71,12 @@ static const struct option_spec specs[] = {
 		"from", "WHICH", text, from, "this ref, path, commit or generation of 'salvages'"),
 	[OPTION_NEW_DATABASE] =
 		FLAG("new-database", new_database, "make a new database in place of a lost one"),
+	[OPTION_STATE] = ONCE("state", "WORDS", states, view, "only runs in these states"),
+	[OPTION_OLDER] =
+		ONCE("older", "DUR", span_s, view.older_s, "only runs of at least this age"),
+	[OPTION_SORT] =
+		ONCE("sort", "KEYS", keys, view, "in this order; '-' before a key turns it"),
+	[OPTION_COLUMNS] = ONCE("columns", "WORDS", columns, view, "these columns, in this order"),
 };
 
 _Static_assert(ARRAY_SIZE(specs) == OPTION_COUNT && OPTION_COUNT <= 64, "a bit for each option");
@@ -200,6 +207,7 @@ static const struct option_rule {
 		"--container and --no-container exclude each other" },
 	{ OPTION_BIT(PLAN), OPTION_BIT(RUN) | OPTION_BIT(EARLY), false,
 		"--plan names its runs itself: it goes without --run and --early" },
+	{ OPTION_BIT(COLUMNS), OPTION_BIT(JSON), false, "--columns and --json exclude each other" },
 	{ OPTION_BIT(EARLY), OPTION_BIT(RUN), true, "--early needs --run: it is for named runs" },
 	{ OPTION_BIT(PLAN), OPTION_BIT(REPO), false,
 		"--plan is of the configured runs: it goes without --repo" },
@@ -224,7 +232,33 @@ static int options_check_repos(const struct options *options, struct error *erro
 	return 0;
 }
 
-static int options_check_rules(const struct options *options, struct error *error)
+/* A pass shows what it did: what is chosen for the eyes must not look like a choice of what goes. */
+static int options_check_plan_only(const struct options *options, struct error *error)
+{
+	static const uint64_t only = OPTIONS_VIEW | OPTION_BIT(NOW);
+	uint64_t given = options->given & only;
+
+	if (!given || *options->verb->name || options->dry_run)
+		return 0;
+	return error_say(error, EINVAL,
+		"--%s does not go with a pass: it is about a plan, --dry-run or 'list'",
+		specs[__builtin_ctzll(given)].name);
+}
+
+/* What the word means depends on the verb, which may stand behind it. */
+static int options_take_reasons(struct options *options, struct error *error)
+{
+	int r;
+
+	if (!options->reason || !(options->verb->options & OPTION_BIT(SORT)))
+		return 0;
+	r = report_view_take_reasons(&options->view, options->reason, error);
+	if (r < 0)
+		error_prefix(error, "--reason");
+	return r;
+}
+
+static int options_check_rules(struct options *options, struct error *error)
 {
 	int r = options_check_repos(options, error);
 
@@ -234,13 +268,11 @@ static int options_check_rules(const struct options *options, struct error *erro
 		if (options->given & rules[i].given &&
 			!(options->given & rules[i].other) == rules[i].needs)
 			return error_say(error, EINVAL, "%s", rules[i].text);
-	if (options->now_s && !*options->verb->name && !options->dry_run)
-		return error_say(error, EINVAL,
-			"--now is a forecast: it goes with --dry-run or 'list' only");
-	return 0;
+	r = options_check_plan_only(options, error);
+	return r < 0 ? r : options_take_reasons(options, error);
 }
 
-static int options_check_verb(const struct options *options, struct error *error)
+static int options_check_verb(struct options *options, struct error *error)
 {
 	const struct verb *verb = options->verb;
 	uint64_t foreign = options->given & ~(verb->options | OPTIONS_COMMON);

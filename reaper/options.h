@@ -7,6 +7,7 @@
 
 #include "base/error.h"
 #include "model.h"
+#include "report_view.h"
 
 struct verb;
 
@@ -48,6 +49,10 @@ enum option_id {
 	OPTION_SINCE,
 	OPTION_FROM,
 	OPTION_NEW_DATABASE,
+	OPTION_STATE,
+	OPTION_OLDER,
+	OPTION_SORT,
+	OPTION_COLUMNS,
 	OPTION_COUNT
 };
 
@@ -74,6 +79,9 @@ struct options {
 	/* --repo: repositories, or directories that hold them; empty: by the settings. register: one. */
 	struct text_list repos;
 	struct text_list roots; /* --root: further ones of those */
+
+	/* list, --dry-run: what is shown; --reason is parsed into it too */
+	struct report_view view;
 
 	/* pin */
 	char *reason, *by;

@@ -1,16 +1,9 @@
 #include "report.h"
 
 #include "base/text.h"
+#include "disk.h"
 #include "failures_text.h"
-
-const char *report_state(const struct run *run)
-{
-	if (run->facts.claim != CLAIM_NONE)
-		return "claimed";
-	if (!run->facts.recorded)
-		return "unregistered";
-	return run->facts.finished_s ? "finished" : "active";
-}
+#include "report_select.h"
 
 bool reason_needs_person(enum reason reason)
 {
@@ -46,6 +39,36 @@ bool reason_needs_person(enum reason reason)
 	return false;
 }
 
+/* Whether unsaved work will keep the tree of a run whose other things go. */
+static bool will_be_partial(const struct run *run)
+{
+	return run->decision.verdict == VERDICT_REAP && run->decision.fate == FATE_STAYS;
+}
+
+static bool takes_space(const struct run *run)
+{
+	for (size_t i = 0; i < run->resource_count; i++)
+		if (disk_takes_space(&run->resources[i]))
+			return true;
+	return false;
+}
+
+static void count_space(struct report_totals *totals, const struct run *run)
+{
+	if (run->result == RESULT_REAPED)
+		return;
+	totals->measured += run->bytes >= 0;
+	totals->unmeasured += run->bytes < 0 && takes_space(run);
+	if (run->bytes < 0)
+		return;
+	if (run->decision.verdict == VERDICT_REAP && !will_be_partial(run))
+		totals->due_bytes += run->bytes;
+	else
+		totals->kept_bytes += run->bytes;
+	if (run->facts.pin != PIN_NONE)
+		totals->pinned_bytes += run->bytes;
+}
+
 struct report_totals report_count(const struct report *report)
 {
 	struct report_totals totals = { .runs = report->inventory->run_count };
@@ -60,14 +83,10 @@ struct report_totals report_count(const struct report *report)
 		totals.partial += run->result == RESULT_PARTIAL;
 		totals.failed += run->result == RESULT_FAILED;
 		totals.bytes_freed += run->bytes_freed;
+		totals.hidden += !report_view_shows(report, run);
+		count_space(&totals, run);
 	}
 	return totals;
-}
-
-/* Whether unsaved work will keep the tree of a run whose other things go. */
-static bool will_be_partial(const struct run *run)
-{
-	return run->decision.verdict == VERDICT_REAP && run->decision.fate == FATE_STAYS;
 }
 
 static enum exit_code run_exit_code(const struct report *report, const struct run *run)

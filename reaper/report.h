@@ -5,6 +5,8 @@
 
 #include "exit_code.h"
 #include "model.h"
+#include "os/terminal.h"
+#include "report_view.h"
 
 enum report_kind { REPORT_PLAN /* list, --dry-run */, REPORT_PASS /* what was done */ };
 
@@ -13,19 +15,21 @@ struct report {
 	const struct inventory *inventory;
 	const char *pass; /* its identifier */
 	int64_t took_ms;
-	bool sizes; /* --size: the table has a column for them */
 	const struct settings *settings;
+	const struct report_view *view; /* NULL: everything */
+	struct terminal terminal;       /* that the table is written to; zeroed: to none */
 };
 
-/* What all runs come to. */
+/* What all runs come to, shown or not. */
 struct report_totals {
 	size_t runs, keep, stop, reap, reaped, partial, failed;
+	size_t hidden; /* by the view */
 	int64_t bytes_freed;
+	size_t measured, unmeasured; /* runs that are there, by whether their size is known */
+	/* Of those measured: what goes, and what stays; what is pinned is a part of that. */
+	int64_t due_bytes, kept_bytes, pinned_bytes;
 };
 struct report_totals report_count(const struct report *report);
-
-/* "active" "finished" "claimed" "unregistered". */
-const char *report_state(const struct run *run);
 
 /* Whether a person is needed for a run that is kept for this reason. */
 bool reason_needs_person(enum reason reason);

@@ -2,6 +2,7 @@
 
 #include "base/json_out.h"
 #include "failures_text.h"
+#include "report_select.h"
 #include "seal.h"
 
 /* Whether something was ok; not configured is null. */
@@ -94,7 +95,7 @@ void report_json_run(struct json_out *json, const struct report *report, const s
 
 	json_object(json, NULL);
 	json_bytes(json, "run", run->id);
-	json_text(json, "state", report_state(run));
+	json_text(json, "state", report_state_name(report_state_of(run)));
 	json_text(json, "outcome", outcome_name(run->facts.outcome));
 	json_ages(json, report, run);
 	json_text(json, "verdict", verdict_name(run->decision.verdict));
@@ -127,7 +128,12 @@ static void json_totals(struct json_out *json, const struct report *report)
 	json_int(json, "reaped", (int64_t)totals.reaped);
 	json_int(json, "partial", (int64_t)totals.partial);
 	json_int(json, "failed", (int64_t)totals.failed);
+	json_int(json, "hidden", (int64_t)totals.hidden);
 	json_int(json, "bytes_freed", totals.bytes_freed);
+	json_int(json, "due_bytes", totals.due_bytes);
+	json_int(json, "kept_bytes", totals.kept_bytes);
+	json_int(json, "pinned_bytes", totals.pinned_bytes);
+	json_int(json, "unmeasured", (int64_t)totals.unmeasured);
 	json_double(json, "seconds", (double)report->took_ms / 1000.0);
 	json_object_end(json);
 }
@@ -199,6 +205,7 @@ const char *report_host(char buffer[HOST_TEXT])
 void report_json(const struct report *report, FILE *file)
 {
 	struct json_out json = { .file = file };
+	struct report_selection selection CLEANUP(report_selection_done);
 	char host[HOST_TEXT];
 
 	json_object(&json, NULL);
@@ -211,8 +218,9 @@ void report_json(const struct report *report, FILE *file)
 		json_bytes(&json, "repo", report->settings->visited);
 	json_sources(&json, report->inventory);
 	json_array(&json, "runs");
-	for (size_t i = 0; i < report->inventory->run_count; i++) {
-		report_json_run(&json, report, report->inventory->runs[i]);
+	report_select_all(report, &selection);
+	for (size_t i = 0; i < selection.count; i++) {
+		report_json_run(&json, report, selection.runs[i]);
 		json_object_end(&json);
 	}
 	json_array_end(&json);

@@ -1,160 +1,122 @@
 #include "report.h"
 
+#include "base/display.h"
 #include "base/text.h"
-#include "base/timespan.h"
 #include "failures_text.h"
+#include "report_columns.h"
+#include "report_select.h"
 
-enum column { RUN, STATE, AGE, SIZE, DECISION, REASON, DUE, PIN, COLUMNS };
+/* Colours, never as the only signal: what they say stands there in words. */
+enum tone { TONE_PLAIN, TONE_HEAD, TONE_GOES, TONE_DONE, TONE_TROUBLE, TONE_ASIDE };
 
-static const char *const headings[COLUMNS] = { "RUN", "STATE", "AGE", "SIZE", "DECISION", "REASON",
-	"DUE", "PIN" };
-
-struct row {
-	const struct run *run;
-	char *cells[COLUMNS];
-};
-
-static char *format_bytes(int64_t bytes)
+static const char *tone_sequence(enum tone tone)
 {
-	static const char units[] = "BKMGTPE";
-	double value = (double)bytes;
-	size_t unit = 0;
+	static const char *const sequences[] = {
+		[TONE_PLAIN] = "",
+		[TONE_HEAD] = "\x1b[1m",
+		[TONE_GOES] = "\x1b[33m",
+		[TONE_DONE] = "\x1b[32m",
+		[TONE_TROUBLE] = "\x1b[31m",
+		[TONE_ASIDE] = "\x1b[2m",
+	};
 
-	if (bytes < 0)
-		return mem_dup("-");
-	for (; value >= 1024 && unit + 1 < sizeof(units) - 1; unit++)
-		value /= 1024;
-	return mem_printf(unit && value < 10 ? "%.1f%c" : "%.0f%c", value, units[unit]);
+	return sequences[tone];
 }
 
-static char *format_due(const struct run *run, int64_t now_s)
+static enum tone tone_of_result(const struct run *run)
 {
-	char span[TIMESPAN_TEXT];
-
-	if (!run->decision.due_s)
-		return mem_dup("-");
-	if (run->decision.due_s <= now_s)
-		return mem_dup("now");
-	return mem_printf("in %s", timespan_format(span, run->decision.due_s - now_s));
+	switch (run->result) {
+	case RESULT_REAPED:
+	case RESULT_KEPT: /* it was stopped */
+		return TONE_DONE;
+	case RESULT_PARTIAL:
+	case RESULT_FAILED:
+		return TONE_TROUBLE;
+	case RESULT_NONE:
+		break;
+	}
+	return TONE_GOES;
 }
 
-static char *format_pin(const struct run *run, int64_t now_s)
-{
-	char span[TIMESPAN_TEXT];
-
-	if (run->facts.pin == PIN_UNREADABLE)
-		return mem_dup("unreadable");
-	if (!run->pin)
-		return mem_dup("-");
-	if (!run->pin->until_s)
-		return mem_dup("no end");
-	return mem_printf("%s left", timespan_format(span, run->pin->until_s - now_s));
-}
-
-/*
- * What a pass did comes in the place of what it meant to do. When the database fails in the middle,
- * there are runs that it did not come to.
- */
-static char *format_decision(const struct report *report, const struct run *run)
-{
-	if (report->kind == REPORT_PASS && run->decision.verdict != VERDICT_KEEP &&
-		run->result != RESULT_NONE)
-		return mem_dup(run->decision.verdict == VERDICT_STOP && run->result == RESULT_KEPT
-				       ? "stopped"
-				       : result_name(run->result));
-	return mem_dup(verdict_name(run->decision.verdict));
-}
-
-static void fill_row(struct row *row, const struct report *report)
-{
-	const struct run *run = row->run;
-	int64_t now_s = report->inventory->now_s;
-	char span[TIMESPAN_TEXT];
-
-	row->cells[RUN] = text_escape(run->id);
-	row->cells[STATE] = mem_printf("%s%s%s", report_state(run), run->facts.outcome ? " " : "",
-		run->facts.outcome ? outcome_name(run->facts.outcome) : "");
-	row->cells[AGE] =
-		mem_dup(run->age_since_s ? timespan_format(span, now_s - run->age_since_s) : "-");
-	row->cells[SIZE] = format_bytes(run->bytes);
-	row->cells[DECISION] = format_decision(report, run);
-	row->cells[REASON] = mem_dup(reason_name(run->decision.reason));
-	row->cells[DUE] = format_due(run, now_s);
-	row->cells[PIN] = format_pin(run, now_s);
-}
-
-/* What matters comes first: what goes, what needs somebody, what is kept anyway. */
-static int weight(const struct run *run)
+static enum tone tone_of(const struct run *run)
 {
 	if (run->decision.verdict != VERDICT_KEEP)
-		return run->decision.verdict == VERDICT_REAP ? 0 : 1;
-	if (reason_needs_person(run->decision.reason))
-		return 2;
-	return run->decision.reason == REASON_FOREIGN ? 4 : 3;
+		return tone_of_result(run);
+	if (reason_needs_person(run->decision.reason) || run->decision.reason == REASON_UNKNOWN)
+		return TONE_TROUBLE;
+	return run->decision.reason == REASON_FOREIGN ? TONE_ASIDE : TONE_PLAIN;
 }
 
-static int row_order(const void *a, const void *b)
+/* The whole row is dim, but only the decision and its reason are coloured. */
+static enum tone tone_of_cell(const struct report *report, enum report_column column, enum tone row)
 {
-	const struct row *left = a, *right = b;
-	int r = weight(left->run) - weight(right->run);
-
-	return r ? r : strcmp(left->run->id, right->run->id);
+	if (!report->terminal.colour)
+		return TONE_PLAIN;
+	if (row == TONE_HEAD || row == TONE_ASIDE || column == COLUMN_DECISION ||
+		column == COLUMN_REASON)
+		return row;
+	return TONE_PLAIN;
 }
 
-static bool shown(const struct report *report, const struct run *run)
+static void print_blanks(size_t count, FILE *file)
 {
-	if (report->kind == REPORT_PLAN)
-		return true;
-	return run->decision.verdict != VERDICT_KEEP || run->error ||
-	       run->decision.reason == REASON_UNKNOWN ||
-	       reason_needs_person(run->decision.reason) || run_is_failing(run);
+	(void)fprintf(file, "%*s", (int)count, "");
 }
 
-static bool column_shown(const struct report *report, size_t column)
+struct cell {
+	const char *text;
+	size_t width;
+	enum tone tone;
+	bool right, last;
+};
+
+static void print_cell(const struct report *report, const struct cell *cell, FILE *file)
 {
-	return column != SIZE || report->sizes;
+	char *cut CLEANUP(mem_done) =
+		report->terminal.columns
+			? display_cut(cell->text, cell->width, report->terminal.utf8 ? "…" : "..")
+			: mem_dup(cell->text);
+	size_t width = display_width(cut);
+	size_t blanks = cell->width > width ? cell->width - width : 0;
+
+	if (cell->right)
+		print_blanks(blanks, file);
+	(void)fprintf(file, "%s%s%s", tone_sequence(cell->tone), cut,
+		cell->tone == TONE_PLAIN ? "" : "\x1b[0m");
+	if (!cell->right && !cell->last)
+		print_blanks(blanks, file);
+	(void)fputs(cell->last ? "\n" : "  ", file);
 }
 
-static void print_row(const struct report *report, char *const cells[COLUMNS],
-	const size_t widths[COLUMNS], FILE *file)
+/* Without a run it is the headings. */
+static void print_row(const struct report *report, const struct report_layout *layout,
+	const struct report_row *row, FILE *file)
 {
-	for (size_t i = 0; i < COLUMNS; i++) {
-		if (!column_shown(report, i))
-			continue;
-		if (i + 1 == COLUMNS)
-			(void)fprintf(file, "%s\n", cells[i]);
-		else
-			(void)fprintf(file, "%-*s  ", (int)widths[i], cells[i]);
+	enum tone tone = row ? tone_of(row->run) : TONE_HEAD;
+
+	for (size_t i = 0; i < layout->count; i++) {
+		enum report_column column = layout->columns[i];
+		const struct cell cell = {
+			.text = row ? row->cells[column] : report_column_heading(column),
+			.width = layout->widths[column],
+			.tone = tone_of_cell(report, column, tone),
+			.right = column == COLUMN_SIZE || column == COLUMN_BYTES,
+			.last = i + 1 == layout->count,
+		};
+
+		print_cell(report, &cell, file);
 	}
-}
-
-/* What is longer than a column may be moves only the rest of its own row. */
-static size_t wider(size_t width, size_t length)
-{
-	enum { COLUMN_MAX = 40 };
-
-	if (length > COLUMN_MAX)
-		length = COLUMN_MAX;
-	return length > width ? length : width;
 }
 
 static void print_rows(
-	const struct report *report, const struct row *rows, size_t count, FILE *file)
+	const struct report *report, const struct report_row *rows, size_t count, FILE *file)
 {
-	size_t widths[COLUMNS];
-	char *heads[COLUMNS];
+	struct report_layout layout;
 
-	for (size_t i = 0; i < COLUMNS; i++) {
-		widths[i] = strlen(headings[i]);
-		for (size_t j = 0; j < count; j++)
-			widths[i] = wider(widths[i], strlen(rows[j].cells[i]));
-		heads[i] = mem_dup(headings[i]);
-	}
-	print_row(report, heads, widths, file);
+	report_layout_choose(&layout, report, rows, count);
+	print_row(report, &layout, NULL, file);
 	for (size_t i = 0; i < count; i++)
-		print_row(report, rows[i].cells, widths, file);
-	for (size_t i = 0; i < COLUMNS; i++)
-		free(heads[i]);
+		print_row(report, &layout, &rows[i], file);
 }
 
 /* Why nobody's word is known for a tree or branch, where that was told. */
@@ -182,7 +144,7 @@ static const char *words_of(const struct run *run)
 }
 
 /* Why, in words, for every run that has more to say than its reason. */
-static void print_words(const struct row *rows, size_t count, FILE *file)
+static void print_words(const struct report_row *rows, size_t count, FILE *file)
 {
 	for (size_t i = 0; i < count; i++) {
 		const struct run *run = rows[i].run;
@@ -190,7 +152,7 @@ static void print_words(const struct row *rows, size_t count, FILE *file)
 		char *shown_words CLEANUP(mem_done) = words ? text_escape_prose(words) : NULL;
 
 		if (words)
-			(void)fprintf(file, "%s: %s%s\n", rows[i].cells[RUN], shown_words,
+			(void)fprintf(file, "%s: %s%s\n", rows[i].cells[COLUMN_RUN], shown_words,
 				run->result == RESULT_NONE && run->decision.fate == FATE_SALVAGED
 					? " (is salvaged first)"
 					: "");
@@ -199,31 +161,50 @@ static void print_words(const struct row *rows, size_t count, FILE *file)
 
 /* Since when and how often, for every run that is stuck. */
 static void print_failures(
-	const struct report *report, const struct row *rows, size_t count, FILE *file)
+	const struct report *report, const struct report_row *rows, size_t count, FILE *file)
 {
 	for (size_t i = 0; i < count; i++) {
 		char *text CLEANUP(mem_done) = failures_text(rows[i].run, report->inventory->now_s);
 
 		if (text)
-			(void)fprintf(file, "%s: %s\n", rows[i].cells[RUN], text);
+			(void)fprintf(file, "%s: %s\n", rows[i].cells[COLUMN_RUN], text);
 	}
+}
+
+/* What the space is held by, as far as it was measured. */
+static void print_space(const struct report_totals *totals, FILE *file)
+{
+	char *due CLEANUP(mem_done) = report_size_text(totals->due_bytes);
+	char *kept CLEANUP(mem_done) = report_size_text(totals->kept_bytes);
+	char *pinned CLEANUP(mem_done) = report_size_text(totals->pinned_bytes);
+
+	if (totals->measured == 0)
+		return;
+	(void)fprintf(file, "on disk: %s to be freed, %s kept, of it %s pinned", due, kept, pinned);
+	if (totals->unmeasured)
+		(void)fprintf(file, "; %zu runs are not measured", totals->unmeasured);
+	(void)fputc('\n', file);
 }
 
 static void print_totals(const struct report *report, FILE *file)
 {
 	struct report_totals totals = report_count(report);
-	char *bytes CLEANUP(mem_done) = format_bytes(totals.bytes_freed);
+	char *bytes CLEANUP(mem_done) = report_size_text(totals.bytes_freed);
 
 	if (report->kind == REPORT_PLAN)
-		(void)fprintf(file, "%zu runs: %zu to reap, %zu to stop, %zu kept\n", totals.runs,
+		(void)fprintf(file, "%zu runs: %zu to reap, %zu to stop, %zu kept", totals.runs,
 			totals.reap, totals.stop, totals.keep);
 	else
 		(void)fprintf(file,
 			"%zu runs: %zu reaped, %zu partial, %zu failed, %zu stopped, %zu kept; %s "
 			"freed in "
-			"%.1fs\n",
+			"%.1fs",
 			totals.runs, totals.reaped, totals.partial, totals.failed, totals.stop,
 			totals.keep, bytes, (double)report->took_ms / 1000.0);
+	if (totals.hidden)
+		(void)fprintf(file, "; %zu of them are not shown", totals.hidden);
+	(void)fputc('\n', file);
+	print_space(&totals, file);
 }
 
 /* Of a visit: processes that may not be looked at are told, and keep nothing. */
@@ -261,30 +242,29 @@ static void print_visited(const struct settings *settings, FILE *file)
 	(void)fputc('\n', file);
 }
 
+static void rows_done(struct report_row *rows, size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		report_row_done(&rows[i]);
+}
+
 void report_table(const struct report *report, FILE *file)
 {
-	const struct inventory *inventory = report->inventory;
-	struct row *rows CLEANUP(mem_done) =
-		mem_grow(NULL, inventory->run_count, sizeof(struct row));
-	size_t count = 0;
+	struct report_selection selection CLEANUP(report_selection_done);
+	struct report_row *rows CLEANUP(mem_done) = NULL;
 
 	print_visited(report->settings, file);
-	for (size_t i = 0; i < inventory->run_count; i++) {
-		if (!shown(report, inventory->runs[i]))
-			continue;
-		rows[count].run = inventory->runs[i];
-		fill_row(&rows[count++], report);
-	}
-	if (count) {
-		qsort(rows, count, sizeof(*rows), row_order);
-		print_rows(report, rows, count, file);
-		print_words(rows, count, file);
-		print_failures(report, rows, count, file);
+	report_select_table(report, &selection);
+	rows = mem_grow(NULL, selection.count, sizeof(*rows));
+	for (size_t i = 0; i < selection.count; i++)
+		report_row_fill(&rows[i], report, selection.runs[i]);
+	if (selection.count) {
+		print_rows(report, rows, selection.count, file);
+		print_words(rows, selection.count, file);
+		print_failures(report, rows, selection.count, file);
 	}
 	print_totals(report, file);
 	report_limits(report, file);
 	print_blindness(report, file);
-	for (size_t i = 0; i < count; i++)
-		for (size_t column = 0; column < COLUMNS; column++)
-			free(rows[i].cells[column]);
+	rows_done(rows, selection.count);
 }

@@ -14,7 +14,7 @@ static const struct verb verbs[] = {
 		.summary = "removes what finished and abandoned runs left behind",
 		.options = BIT(DRY_RUN) | BIT(JSON) | BIT(RUN) | BIT(MAX) | BIT(TIME_BUDGET) |
 			   BIT(SIZE) | BIT(YES) | BIT(EXIT_CODE) | BIT(EARLY) | BIT(NOW) |
-			   BIT(PLAN) | BIT(REPO) | BIT(ROOT),
+			   BIT(PLAN) | BIT(REPO) | BIT(ROOT) | OPTIONS_VIEW,
 		.many_repos = true,
 		.details = "--plan takes what '--dry-run --json' printed, from a file or '-': "
 			   "only what that\nshows as due goes, and only where nothing has changed "
@@ -23,13 +23,18 @@ static const struct verb verbs[] = {
 	},
 	{
 		.name = "list",
-		.synopsis = "list [--json] [--size] [--repo DIR]... [--root DIR]...",
-		.summary = "every workspace with its verdict; read only",
+		.synopsis = "list [--json] [--size] [--now TIME] [--state WORDS]\n"
+			    "                [--reason WORDS] [--older DUR] [--sort KEYS] "
+			    "[--columns WORDS]\n"
+			    "                [--repo DIR]... [--root DIR]...",
+		.summary = "every workspace with its verdict; its options go with --dry-run, too",
 		.details =
+			"WORDS and KEYS have commas between them; a wrong one lists the right "
+			"ones.\n"
 			"A run that fails again and again is `backoff`; below the table stands "
 			"since\nwhen, how often, why, and when it is tried again.\n"
 			"Exits 0, 1 when a person is needed, 69 when a source could not be read.",
-		.options = BIT(JSON) | BIT(SIZE) | BIT(NOW) | BIT(REPO) | BIT(ROOT),
+		.options = BIT(JSON) | BIT(SIZE) | BIT(NOW) | BIT(REPO) | BIT(ROOT) | OPTIONS_VIEW,
 		.many_repos = true,
 		.act = cmd_list,
 	},
@@ -263,7 +268,7 @@ static void program_help(FILE *file)
 	for (size_t i = 1; i < ARRAY_SIZE(verbs); i++)
 		(void)fprintf(file, "  %-9s %s\n", verbs[i].name, verbs[i].summary);
 	(void)fputs("\n", file);
-	options_describe(verbs[0].options | OPTIONS_COMMON, file);
+	options_describe((verbs[0].options & ~OPTIONS_VIEW) | OPTIONS_COMMON, file);
 	(void)fputs(
 		"\nExits 0 done, 1 a person is needed, 2 usage, 3 plan not empty (--exit-code),\n"
 		"65 bad settings or database, 69 a source could not be read, 75 locked\n",

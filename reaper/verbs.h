@@ -22,6 +22,11 @@ struct verb {
 /* What every verb takes. */
 #define OPTIONS_COMMON (OPTION_BIT(CONFIG) | OPTION_BIT(HELP) | OPTION_BIT(VERSION))
 
+/* What of a plan is shown, and how. */
+#define OPTIONS_VIEW                                                                     \
+	(OPTION_BIT(STATE) | OPTION_BIT(REASON) | OPTION_BIT(OLDER) | OPTION_BIT(SORT) | \
+		OPTION_BIT(COLUMNS))
+
 const struct verb *verb_default(void);
 const struct verb *verb_find(const char *name); /* or NULL */
 

@@ -126,6 +126,9 @@ static void an_option_of_another_verb_is_an_error(void **state)
 	bad("--json pin r1", "--json does not go with 'pin'");
 	bad("--reason x", "--reason does not go with a pass");
 	bad("list --max 3", "--max");
+	bad("--sort run", "--sort does not go with a pass: it is about a plan");
+	bad("--older 1d --yes", "--older does not go with a pass");
+	bad("pin r1 --columns run", "--columns does not go with 'pin'");
 	bad("list -n", "--dry-run");
 	bad("register r1 --ok", "--ok");
 	bad("check --force", "unknown");
@@ -168,6 +171,11 @@ static void bad_values_are_refused_by_option_and_text(void **state)
 		{ "--time-budget soon", "--time-budget" },
 		{ "-x", "-x" },
 		{ "--bogus", "--bogus" },
+		{ "list --sort colour", "--sort: 'colour': the keys" },
+		{ "list --columns run,", "--columns: '': the columns are run, state" },
+		{ "list --state gone", "--state: 'gone': the states are active, finished" },
+		{ "list --reason gone", "--reason: 'gone': the reasons are pinned" },
+		{ "list --older soon", "--older" },
 		{ "pin r1 --for 0", "--for" },
 		{ "pin r1 --until @5", "is over already" },
 		{ "pin r1 --reason a\nb", "--reason" },
@@ -209,6 +217,7 @@ static void what_excludes_or_needs_each_other_is_checked(void **state)
 	bad("finish r1", "--ok or --failed");
 	bad("register r1 --no-container --container c", "--no-container");
 	bad("--early", "--early needs --run");
+	bad("list --json --columns run", "--columns and --json");
 	bad("--now +1d", "--now");
 	bad("--root /r", "--root needs --repo");
 	bad("--repo /r --config c", "--repo and --config exclude each other");
@@ -240,6 +249,23 @@ static void forecasts_go_with_dry_run_and_list(void **state)
 	assert_int_equal(dry_run.now_s, NOW_S + 86400);
 	good("list --now @5", &list);
 	assert_int_equal(list.now_s, 5);
+}
+
+static void what_is_shown_is_chosen_with_dry_run_and_list(void **state)
+{
+	struct options dry_run CLEANUP(options_done), list CLEANUP(options_done);
+	struct options pin CLEANUP(options_done);
+
+	(void)state;
+	good("--reason live --dry-run --sort -size,run --columns run,size", &dry_run);
+	assert_int_equal(dry_run.view.reasons, 1U << REASON_LIVE);
+	assert_int_equal(dry_run.view.key_count, 2);
+	assert_int_equal(dry_run.view.column_count, 2);
+	good("list --json --state claimed --older 2d --sort age", &list);
+	assert_int_equal(list.view.states, 1U << STATE_CLAIMED);
+	assert_int_equal(list.view.older_s, 2 * 86400);
+	good("pin r1 --reason live", &pin); /* a reason of a person's, in her own words */
+	assert_int_equal(pin.view.reasons, 0);
 }
 
 static void a_pin_without_end_is_told_from_one_with(void **state)
@@ -388,6 +414,7 @@ int main(void)
 		cmocka_unit_test(bad_values_are_refused_by_option_and_text),
 		cmocka_unit_test(what_excludes_or_needs_each_other_is_checked),
 		cmocka_unit_test(forecasts_go_with_dry_run_and_list),
+		cmocka_unit_test(what_is_shown_is_chosen_with_dry_run_and_list),
 		cmocka_unit_test(a_pin_without_end_is_told_from_one_with),
 		cmocka_unit_test(registering_takes_all_kinds),
 		cmocka_unit_test(places_resolve_all_but_their_last_component),
