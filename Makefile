@@ -20,6 +20,7 @@ VERSION := 0.1.0
 prefix ?= /usr
 bindir ?= $(prefix)/bin
 sbindir ?= $(prefix)/sbin
+datadir ?= $(prefix)/share
 mandir ?= $(prefix)/share/man
 unitdir ?= $(prefix)/lib/systemd/system
 userunitdir ?= $(prefix)/lib/systemd/user
@@ -163,6 +164,7 @@ deb: ; scripts/deb $(VERSION)
 # or started.
 INSTALL ?= install
 INSTALLED = $(sbindir)/sbx-reap $(bindir)/sbx-run $(mandir)/man8/sbx-reap.8 $(mandir)/man1/sbx-run.1 \
+	$(datadir)/sbx-reap/report.schema.json \
 	$(unitdir)/sbx-reap.service \
 	$(unitdir)/sbx-reap.timer $(unitdir)/sbx-reap-probe.service $(unitdir)/sbx-reap-probe.timer \
 	$(userunitdir)/sbx-reap.service $(userunitdir)/sbx-reap.timer \
@@ -175,6 +177,7 @@ install:
 	$(INSTALL) -D -m 755 scripts/sbx-run $(DESTDIR)$(bindir)/sbx-run
 	$(INSTALL) -D -m 644 reaper/sbx-reap.8 $(DESTDIR)$(mandir)/man8/sbx-reap.8
 	$(INSTALL) -D -m 644 scripts/sbx-run.1 $(DESTDIR)$(mandir)/man1/sbx-run.1
+	$(INSTALL) -D -m 644 reaper/report.schema.json $(DESTDIR)$(datadir)/sbx-reap/report.schema.json
 	$(INSTALL) -D -m 644 units/sbx-reap.service $(DESTDIR)$(unitdir)/sbx-reap.service
 	$(INSTALL) -D -m 644 units/sbx-reap.timer $(DESTDIR)$(unitdir)/sbx-reap.timer
 	$(INSTALL) -D -m 644 units/user/sbx-reap.service $(DESTDIR)$(userunitdir)/sbx-reap.service
@@ -196,6 +199,7 @@ uninstall:
 	[ -n "$(DESTDIR)" ] || [ ! -d /run/systemd/system ] || [ ! -e $(unitdir)/sbx-reap.timer ] || \
 		systemctl disable --now sbx-reap.timer sbx-reap-probe.timer
 	rm -f $(addprefix $(DESTDIR),$(INSTALLED))
+	rmdir --ignore-fail-on-non-empty $(DESTDIR)$(datadir)/sbx-reap 2>/dev/null || true
 	! cmp -s units/reap.ini $(SETTINGS) || rm -f $(SETTINGS)
 	rmdir --ignore-fail-on-non-empty $(DESTDIR)$(sysconfdir)/sbx 2>/dev/null || true
 	[ -n "$(DESTDIR)" ] || [ ! -d /run/systemd/system ] || systemctl daemon-reload

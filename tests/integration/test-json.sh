@@ -1,0 +1,112 @@
+#!/usr/bin/env bash
+# What --json writes keeps to reaper/report.schema.json, which is installed for whoever reads it: of a
+# plan, of a pass, with everything in it that may be null or not, and with nothing that the schema does
+# not name.
+set -euo pipefail
+# shellcheck source=tests/support/world.sh
+. "$(dirname "$0")/../support/world.sh"
+
+[ -n "$cgroup_mount" ] || tap_skip_all "no cgroup v2 is mounted"
+
+schema=$(dirname "$0")/../../reaper/report.schema.json
+
+# Reads a document. Stricter than the schema as it is published: a reader shall ignore what it does not
+# know, but this program shall write nothing that nobody can know.
+keeps_to_schema() {
+	/usr/bin/python3 -c '
+import json, sys
+from jsonschema import Draft202012Validator
+
+def close(schema):
+    if isinstance(schema, dict):
+        if "properties" in schema:
+            schema["additionalProperties"] = False
+        for part in schema.values():
+            close(part)
+    elif isinstance(schema, list):
+        for part in schema:
+            close(part)
+
+schema = json.load(open(sys.argv[1]))
+Draft202012Validator.check_schema(schema)
+close(schema)
+bad = list(Draft202012Validator(schema).iter_errors(json.load(sys.stdin)))
+for error in bad:
+    print("/".join(map(str, error.absolute_path)) + ": " + error.message[:300])
+sys.exit(len(bad) > 0)
+' "$schema"
+}
+
+good() { keeps_to_schema <"$1"; }
+not_good() { ! jq "$2" "$1" | keeps_to_schema; } # document, what is done to it first
+
+report() { # file, arguments
+	reap "${@:2}" --json >"$1" || true
+	jq --exit-status '.runs | length > 0' "$1" >/dev/null
+}
+
+# A run of each sort, so that each field is there with and without a value.
+make_runs() {
+	local run
+	for run in ended failed alive pinned dirty late; do
+		add_worktree "$run"
+		register_run "$run" --created -3h --ttl 2h
+	done
+	add_cgroup dirty # so that something of it goes
+	reap register dirty --cgroup "$cgroup_locator/dirty"
+	reap finish ended --ok --at -1h
+	reap finish failed --failed --at -1h
+	reap finish dirty --ok --at -1h
+	reap renew alive --ttl 1d
+	reap pin pinned --by "$(printf 'a\xc3\xa4')" --reason 'to be looked at' --for 2d
+	echo new >"$(tree dirty)/new"
+	mkdir "$root/$(printf 'not\xffutf8')"
+	add_worktree rubbish
+	echo '[run' >"$root/rubbish.sbx"
+} >/dev/null
+
+world_new $'[policy]\nunsaved = keep\n[containers]\nengine = unix:///nowhere/engine.sock'
+make_runs
+
+report "$world/plan" list --size
+check "a plan keeps to the schema" good "$world/plan"
+check "and has what it is about: bytes, a pin, a source that failed, a name that is no text" \
+	jq --exit-status '([.runs[] | select(.bytes)] | length > 0) and any(.runs[]; .pin) and
+		any(.sources[]; .ok == false) and any(.runs[]; .run_b64)' "$world/plan"
+check "totals say what holds the space" jq --exit-status \
+	'.totals | .pinned_bytes > 0 and .kept_bytes >= .pinned_bytes and .unmeasured == 0' "$world/plan"
+
+report "$world/shown" --dry-run --state finished --sort -run
+check "what is filtered keeps to it, too" good "$world/shown"
+check "has only what was asked for, in that order" same 'failed ended dirty' \
+	"$(jq -r '[.runs[].run] | join(" ")' "$world/shown")"
+check "and says how many are hidden" same \
+	"$(jq '.totals.runs' "$world/plan")" "$(jq '.totals.hidden + (.runs | length)' "$world/shown")"
+
+check "no filter goes with a pass" exits 2 reap --state finished
+check "nor with another verb" exits 2 reap pins --sort run
+
+sed -i '/^\[containers\]/,/^engine/d' "$world/reap.ini"
+report "$world/pass"
+check "a pass keeps to it" good "$world/pass"
+check "and did something, and could not do something" jq --exit-status \
+	'any(.runs[]; .result == "reaped") and any(.runs[]; .result == "partial")' "$world/pass"
+
+reap hold --by ada --for 1h >/dev/null 2>&1
+report "$world/held" --dry-run
+check "so does what a person holds" good "$world/held"
+check "which is in it" jq --exit-status '.hold.by == "ada"' "$world/held"
+
+# The check itself: it must see what it is there for.
+check "a field that is missing is seen" not_good "$world/plan" 'del(.runs[0].verdict)'
+check "a field that nobody knows is seen" not_good "$world/plan" '.runs[0].more = 1'
+check "a word that is not on the list is seen" not_good "$world/plan" '.runs[0].reason = "bored"'
+check "a number in the place of a moment is seen" not_good "$world/plan" '.now = 0'
+
+# Each word of the list, and no other: the program's own list is what --reason tells.
+said=$(reap list --reason bored 2>&1) || true
+reasons=$(sed -n 's/.*the reasons are //p' <<<"$said" | tr -d ' ')
+check "the schema knows each reason" same "$(tr , '\n' <<<"$reasons" | sort)" \
+	"$(jq -r '."$defs".reason.enum[]' "$schema" | sort)"
+
+tap_done
