@@ -318,9 +318,14 @@ static size_t count_points(struct sweep_world *world, const struct series *serie
 		.series = series,
 		.words = words_of(world, series),
 	};
+	char *said CLEANUP(mem_done) = NULL;
+	int status;
 
 	reset(world, series);
-	(void)run_victim(&victim);
+	status = run_victim(&victim);
+	said = sweep_report_said(world, WIFEXITED(status) ? WEXITSTATUS(status) : -1);
+	if (victim.calls == 0)
+		sweep_complain("%s: traced, it comes to no point: %s", series->name, said);
 	return victim.calls;
 }
 
