@@ -25,6 +25,7 @@ void findings_unpushed(struct findings *findings, const char *path, const char *
 
 void findings_unknown(struct findings *findings, int code, const char *what)
 {
+	assert(code > 0);
 	if (findings->unknown)
 		return;
 	findings->unknown = mem_dup(what);

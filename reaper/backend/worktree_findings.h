@@ -22,7 +22,7 @@ struct findings {
 	unsigned beyond;  /* a set of enum work_beyond */
 };
 
-/* `path` is bytes of the run and is escaped here; `what` is ours. */
+/* `path` is bytes of the run and is escaped here; `what` is ours, `code` a positive errno. */
 void findings_unsaved(struct findings *findings, const char *path, const char *what);
 void findings_unpushed(struct findings *findings, const char *path, const char *what);
 void findings_unknown(struct findings *findings, int code, const char *what);
