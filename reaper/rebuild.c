@@ -26,11 +26,17 @@ static void rebuild_failed(
 	notice("root %s: not read in: %s", root_path, error->text);
 }
 
+/* As the policy has it: the clock was set back meanwhile, and the later of the two moments counts. */
+static int64_t end_of(const struct record *marker)
+{
+	return marker->finished_s < marker->created_s ? marker->created_s : marker->finished_s;
+}
+
 /* An earlier call had registered it before it was killed; what is finished takes no registration. */
 static bool is_finished_now(struct books *books, const struct record *marker)
 {
 	return marker->finished_s && runs_finish(books->store, marker->run, marker->outcome,
-					     marker->finished_s, books->now_s, NULL) >= 0;
+					     end_of(marker), books->now_s, NULL) >= 0;
 }
 
 static int marker_register(struct books *books, const struct record *marker, struct error *error)
@@ -42,8 +48,8 @@ static int marker_register(struct books *books, const struct record *marker, str
 	r = runs_register(books->store, marker, books->settings.policy.ttl_s, books->now_s, error);
 	if (r < 0 || !marker->finished_s)
 		return r;
-	return runs_finish(books->store, marker->run, marker->outcome, marker->finished_s,
-		books->now_s, error);
+	return runs_finish(
+		books->store, marker->run, marker->outcome, end_of(marker), books->now_s, error);
 }
 
 /* A beside_entry. Goes on behind what cannot be read. */
