@@ -10,7 +10,7 @@ set -euo pipefail
 
 podman=${SBX_TEST_ENGINE#unix://} docker='' immutable=''
 build=${SBX_BUILD:?the build whose tests are run; scripts/run-tests sets it}
-many=150 # containers of one run
+many=200 # containers of one run
 
 end_all() {
 	trap - EXIT

@@ -100,7 +100,7 @@ mounts() {
 	check "the root of a container that no process has is named, however it is spelled" \
 		names "umount \\\$'.*/overlay2/it.x27s/merged'\$"
 	check "and not one that a process has" names_not overlay/busy
-	eval "$(grep -o 'umount .*' <<<"$said")"
+	eval "$(grep -o 'umount .*overlay2.*' <<<"$said")"
 	check "the command removes it" exits 32 mountpoint -q "$merged"
 	kill "$chrooted"
 	eventually umount "$busy"

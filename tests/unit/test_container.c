@@ -297,6 +297,39 @@ static void ownership_is_compared_here_and_not_left_to_the_filter(void **state)
 		1);
 }
 
+/* Labelled as the run's, and in the path of a request they would lead elsewhere. */
+static void names_that_no_engine_gives_prove_nothing(void **state)
+{
+	static const char *const names[] = { "../containers/c", "v?force=1", "-v", "v w",
+		"\\u001b[31m", "", "v/../../images/x", "\\u202ev", "v\\u0000w" };
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
+		char *list CLEANUP(mem_done) =
+			mem_printf("{\"Volumes\":[{\"Name\":\"%s\",\"Labels\":{\"sbx.run\":\"r1\"},"
+				   "\"CreatedAt\":\"" MADE_TEXT "\"}]}",
+				names[i]);
+		const struct stub_answer answers[] = { PING, LIST("[]"),
+			{ .request = "GET /volumes?", .body = list }, NO_NETWORKS, END };
+		struct bench bench CLEANUP(bench_done) = { 0 };
+		struct resource *resource;
+
+		bench_up(&bench, answers, NULL);
+		container_backend.discover(bench.backend, &bench.inventory, NULL);
+		if (strstr(names[i], "u0000")) { /* it could be anything's: the source is none */
+			assert_int_equal(bench.inventory.sources[0].ok, TRI_NO);
+			assert_int_equal(bench.inventory.run_count, 0);
+			continue;
+		}
+		resource = found(&bench, "r1", 0);
+		assert_int_equal(resource->proof, PROOF_NONE);
+		assert_non_null(resource->note);
+		resource->proof = PROOF_LABEL; /* if it were, it would not be sent either */
+		assert_int_equal(discard(&bench, resource, 1000), -EINVAL);
+		assert_int_equal(stub_count(&bench.stub, ""), stub_count(&bench.stub, "GET"));
+	}
+}
+
 static void the_state_says_whether_it_is_alive(void **state)
 {
 	static const struct {
@@ -891,6 +924,7 @@ int main(void)
 		cmocka_unit_test(an_absent_engine_is_unknown_and_so_is_its_container),
 		cmocka_unit_test(a_hanging_engine_costs_one_time_out),
 		cmocka_unit_test(ownership_is_compared_here_and_not_left_to_the_filter),
+		cmocka_unit_test(names_that_no_engine_gives_prove_nothing),
 		cmocka_unit_test(the_state_says_whether_it_is_alive),
 		cmocka_unit_test(what_an_image_says_decides_whether_a_label_proves),
 		cmocka_unit_test(a_creation_date_of_year_one_is_unknown),

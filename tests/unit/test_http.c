@@ -203,6 +203,33 @@ static void one_connection_carries_calls_of_every_kind(void **state)
 	http_close(http);
 }
 
+static void calls_side_by_side_end_each_in_its_own_way(void **state)
+{
+	struct stub *stub = *state;
+	int64_t soon_ms = deadline_in_ms(400), late_ms = deadline_in_ms(60 * 1000);
+	const struct http_call calls[] = {
+		{ "GET", "/hang", NULL, 1000, soon_ms },
+		{ "POST", "/body", NULL, 1000, late_ms },
+		{ "DELETE", "/thing", NULL, 1000, late_ms },
+		{ "GET", "/flood", NULL, 1000, late_ms },
+		{ "GET", "/no-http", NULL, 1000, late_ms },
+		{ "GET", "/late", NULL, 1000, clock_boot_ms() - 1 },
+		{ "POST", "/body", "{\"Force\":true}", 1000, late_ms },
+	};
+	static const long expected[] = { 0, 201, 204, 0, 0, 0, 201 };
+	long statuses[ARRAY_SIZE(calls)];
+	struct error error = { 0 };
+	struct http *http = NULL;
+
+	assert_int_equal(http_open(stub->socket, &http, &error), 0);
+	http_request_all(http, calls, ARRAY_SIZE(calls), statuses);
+	for (size_t i = 0; i < ARRAY_SIZE(calls); i++)
+		if (statuses[i] != expected[i])
+			fail_msg("%s: %ld", calls[i].path, statuses[i]);
+	assert_int_equal(stub_count(stub, "GET /late"), 0);
+	http_close(http);
+}
+
 static void nothing_is_sent_after_the_deadline(void **state)
 {
 	struct stub *stub = *state;
@@ -278,6 +305,7 @@ int main(void)
 		cmocka_unit_test(redirects_are_answers_and_not_followed),
 		cmocka_unit_test(the_environment_does_not_choose_the_way),
 		cmocka_unit_test(one_connection_carries_calls_of_every_kind),
+		cmocka_unit_test(calls_side_by_side_end_each_in_its_own_way),
 		cmocka_unit_test(nothing_is_sent_after_the_deadline),
 		cmocka_unit_test(a_call_is_given_up_when_we_are_asked_to_stop),
 		cmocka_unit_test(a_socket_path_that_is_too_long_is_refused),
