@@ -173,10 +173,9 @@ int bus_unit_load(struct bus *bus, const char *unit, struct error *error)
 		       : error_say(error, EINVAL, "unit %s is %s", unit, state);
 }
 
-static bool unit_rests(const struct bus_unit *unit)
+static bool state_rests(const char *state)
 {
-	return text_equal(unit->active_state, "inactive") ||
-	       text_equal(unit->active_state, "failed");
+	return text_equal(state, "inactive") || text_equal(state, "failed");
 }
 
 static int stopping_kill(const struct watch *stopping, struct error *error)
@@ -186,35 +185,25 @@ static int stopping_kill(const struct watch *stopping, struct error *error)
 	return r == -ESRCH || r == -ENOENT ? 0 : r;
 }
 
-/* The unit as it is now, if it still is the one that is being stopped; -ENOENT when it is gone. */
-static int stopping_look(
-	const struct watch *stopping, struct bus_unit *ret_unit, struct error *error)
-{
-	int r;
-
-	bus_limit(stopping->bus, stopping->deadline_ms);
-	r = unit_get(stopping->bus, stopping->unit, ret_unit, error);
-	if (r == 0 && stopping->invocation_id && *ret_unit->invocation_id &&
-		!text_equal(ret_unit->invocation_id, stopping->invocation_id))
-		return -ENOENT;
-	return r;
-}
-
-/* Waits until the unit is inactive, failed or gone. 0, -ETIME, -errno. */
+/*
+ * Waits until the unit is inactive, failed or gone, as its object is when another invocation has the
+ * name. 0, -ETIME, -errno.
+ */
 static int stopping_wait(const struct watch *stopping, struct error *error)
 {
 	sd_bus_slot *slot CLEANUP(slot_done) = NULL;
-	struct bus_unit now;
+	char state[32];
+	uint32_t job = 0;
 	int r;
 
 	watch_subscribe(stopping, &slot);
 	for (;;) {
-		r = stopping_look(stopping, &now, error);
-		if (r < 0 || unit_rests(&now))
+		r = watch_job(stopping, state, &job, error);
+		if (r < 0 || state_rests(state))
 			return r == -ENOENT ? 0 : r;
 		if (deadline_left_ms(stopping->deadline_ms) == 0)
 			return error_say(error, ETIME, "unit %s was killed and is still %s",
-				stopping->unit, now.active_state);
+				stopping->unit, state);
 		r = watch_pause(stopping);
 		if (r < 0)
 			return error_set(error, -r, "wait for unit %s", stopping->unit);
@@ -243,10 +232,11 @@ static int stopping_run(const struct watch *stopping, struct error *error)
 /* A scope whose processes were killed is left "failed", and so its name stays taken. */
 static int stopping_reset(const struct watch *stopping, struct error *error)
 {
-	struct bus_unit now;
-	int r = stopping_look(stopping, &now, error);
+	char state[32];
+	uint32_t job = 0;
+	int r = watch_job(stopping, state, &job, error);
 
-	if (r == 0 && text_equal(now.active_state, "failed"))
+	if (r == 0 && text_equal(state, "failed"))
 		r = watch_call(stopping, "ResetFailed", error, "", NULL, 0);
 	return r == -ENOENT ? 0 : r;
 }

@@ -15,7 +15,7 @@
 #include <sys/un.h>
 #include <sys/wait.h>
 
-enum { PATIENCE_MS = 10000, STEPS = 200, STEP_MS = 50 };
+enum { PATIENCE_MS = 60000, STEPS = 200, STEP_MS = 50 };
 
 #define SLICE "sbx-test.slice"
 #define SLICE_GROUP "/sbx.slice/sbx-test.slice"
@@ -31,7 +31,6 @@ struct world {
 	struct settings settings;
 	void *state;
 	struct inventory inventory;
-	struct effort effort;
 	pid_t child;
 };
 
@@ -48,7 +47,6 @@ static int world_set_up(void **state)
 	*state = world;
 	world->settings.cgroup_root = mem_dup("sbx.slice");
 	world->settings.limits.kill_timeout_ms = PATIENCE_MS;
-	world->effort.deadline_ms = deadline_in_ms(6 * PATIENCE_MS);
 	return backend->open(&world->settings, &world->state, NULL);
 }
 
@@ -105,8 +103,9 @@ static void probe(struct world *world, struct resource *resource)
 
 static int stop(struct world *world, const struct resource *resource)
 {
+	struct effort effort = { .deadline_ms = deadline_in_ms(PATIENCE_MS) };
 	struct error error = { 0 };
-	int r = backend->effects->stop(world->state, resource, &world->effort, &error);
+	int r = backend->effects->stop(world->state, resource, &effort, &error);
 
 	if (r < 0)
 		print_message("%s\n", error.text);
@@ -115,7 +114,9 @@ static int stop(struct world *world, const struct resource *resource)
 
 static int remove_it(struct world *world, const struct resource *resource)
 {
-	return backend->effects->remove(world->state, resource, &world->effort, NULL);
+	struct effort effort = { .deadline_ms = deadline_in_ms(PATIENCE_MS) };
+
+	return backend->effects->remove(world->state, resource, &effort, NULL);
 }
 
 static int command(const char *line)
