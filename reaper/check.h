@@ -25,6 +25,13 @@ void check_say_more(const char *text);
 /* What the reaper has written, or reads: the database, its lock, a hold, markers, pins, salvages. */
 void check_books(struct check *check);
 
+/* The calls that nothing goes without. Before any settings are read. */
+void check_kernel(struct check *check);
+
+/* Whether trees are deleted by a process that cannot reach anything else. */
+void check_wall(struct check *check);
+void check_cgroups(struct check *check);
+
 /* What it works with: engines and other sources, cgroups, systemd, mounts, Landlock, processes. */
 void check_host(struct check *check);
 

@@ -3,8 +3,7 @@
 #include "backend/backend.h"
 #include "base/text.h"
 #include "os/bus.h"
-#include "os/cgroupfs.h"
-#include "os/confine.h"
+#include "os/journal.h"
 #include "os/mount_view.h"
 #include "os/processes.h"
 #include "text_list.h"
@@ -25,12 +24,20 @@ static void check_source(struct check *check, const struct source *source)
 	}
 	check_say(check, LEVEL_BAD, source->name, at);
 	check_say_more(source->error ? source->error : "no answer");
+	if (text_equal(source->name, container_backend.name))
+		check_say_more(
+			"its containers are unseen, so runs that may have some are kept; start it, "
+			"or take it out of [containers] engine");
 }
 
-/* Lost roots have a line already; processes are asked for below, where no run is needed for it. */
+/*
+ * Lost roots have a line already; processes are asked for below, where no run is needed for it, and so
+ * is cgroup v2, of which nothing is said here where there is none.
+ */
 static bool source_told_elsewhere(const struct check *check, const struct source *source)
 {
 	return text_equal(source->name, process_backend.name) ||
+	       (text_equal(source->name, cgroup_backend.name) && !source->at) ||
 	       (source->at && text_list_has(&check->books.settings.lost_roots, source->at));
 }
 
@@ -58,20 +65,6 @@ static void check_sources(struct check *check)
 			check_source(check, &inventory.sources[i]);
 }
 
-static void check_cgroups(struct check *check)
-{
-	struct cgroupfs *cgroupfs;
-	struct error error = { 0 };
-	int r = cgroupfs_open(&cgroupfs, &error);
-
-	if (r == 0) {
-		check_say(check, LEVEL_OK, "cgroup v2", cgroupfs_mount(cgroupfs));
-		cgroupfs_close(cgroupfs);
-	} else {
-		check_say_error(check, r == -ENOENT ? LEVEL_WARN : LEVEL_BAD, "cgroup v2", &error);
-	}
-}
-
 static void check_bus(struct check *check)
 {
 	struct bus *bus;
@@ -85,7 +78,29 @@ static void check_bus(struct check *check)
 		check_say(check, LEVEL_OK, "systemd", "not running: cgroups are used without it");
 	} else {
 		check_say_error(check, LEVEL_BAD, "systemd", &error);
+		check_say_more(
+			"the scopes and services of runs cannot be stopped, nor, by the unit, what "
+			"is mounted in them: such runs are kept");
+		check_say_more("start it: systemctl start dbus.socket");
 	}
+}
+
+/* Only where systemd starts the passes: elsewhere whoever does hears them. */
+static void check_journal(struct check *check)
+{
+	struct error error = { 0 };
+	int r = bus_booted() ? journal_listens(&error) : 0;
+
+	if (r > 0)
+		check_say(check, LEVEL_OK, "journal", "listens");
+	else if (r < 0)
+		check_say_error(check, LEVEL_WARN, "journal", &error);
+	else if (bus_booted())
+		check_say(check, LEVEL_WARN, "journal", "nobody listens at its socket");
+	if (r <= 0 && bus_booted())
+		check_say_more(
+			"what the timer's passes say is lost, but for sbx-reap log; start it: "
+			"systemctl start systemd-journald.socket");
 }
 
 /* In a namespace of our own an unmount does not reach the host, and its mounts are not seen. */
@@ -101,21 +116,6 @@ static void check_mounts(struct check *check)
 			"not that of PID 1: what is mounted there goes only through systemd");
 	else
 		check_say(check, LEVEL_OK, "mount namespace", "that of PID 1");
-}
-
-/* Whether trees are deleted by a process that cannot reach anything else. */
-static void check_wall(struct check *check)
-{
-	struct error error = { 0 };
-	int abi = confine_abi(&error);
-
-	if (abi > 0)
-		check_say(check, LEVEL_OK, "landlock", "confines whatever deletes a tree");
-	else if (abi == 0)
-		check_say(check, LEVEL_WARN, "landlock",
-			"this kernel has none: trees are deleted without a second wall");
-	else
-		check_say_error(check, LEVEL_BAD, "landlock", &error);
 }
 
 static void process_ignored(
@@ -144,6 +144,7 @@ void check_host(struct check *check)
 	check_sources(check);
 	check_cgroups(check);
 	check_bus(check);
+	check_journal(check);
 	check_mounts(check);
 	check_wall(check);
 	check_processes(check);

@@ -100,6 +100,7 @@ enum exit_code cmd_check(const struct options *options)
 {
 	struct check check CLEANUP(check_done) = { .code = EXIT_DONE };
 
+	check_kernel(&check);
 	if (!check_settings(&check, options))
 		return check.code;
 	if (options->new_database)

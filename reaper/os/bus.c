@@ -42,6 +42,11 @@ int bus_own_unit(char ret_unit[UNIT_NAME])
 	return 0;
 }
 
+bool bus_booted(void)
+{
+	return sd_booted() > 0;
+}
+
 int bus_open(int64_t timeout_ms, struct bus **ret_bus, struct error *error)
 {
 	sd_bus *bus = NULL;

@@ -26,6 +26,9 @@ struct bus_unit {
 	char origin[UNIT_ORIGIN];
 };
 
+/* Whether systemd runs here, as sd_booted(3) has it. */
+bool bus_booted(void);
+
 /*
  * Connects to the system bus, or the user's when we are not root. timeout_ms limits each call. 0;
  * -ENOENT: no systemd; -errno (never -ENOENT) when one runs and its bus cannot be reached.

@@ -122,6 +122,17 @@ static int group_kill_one_by_one(int group, int events, int64_t deadline_ms, str
 	return r;
 }
 
+int cgroupfs_kills(const struct cgroupfs *cgroupfs, const char *path)
+{
+	int group CLEANUP(fd_done) = cgroupfs_open_group(cgroupfs, path, NULL);
+
+	if (group < 0)
+		return group;
+	if (faccessat(group, "cgroup.kill", F_OK, 0) == 0)
+		return 1;
+	return errno == ENOENT ? 0 : -errno;
+}
+
 static int group_kill(int group, int events, int64_t deadline_ms, struct error *error)
 {
 	int r = cgroup_write(group, "cgroup.kill", "1");

@@ -33,6 +33,9 @@ int cgroupfs_populated(int group, bool *ret_populated, struct error *error);
 int cgroupfs_children(int group, int (*each)(void *context, const char *name), void *context,
 	struct error *error);
 
+/* Whether the kernel has cgroup.kill (Linux 5.14), by a group's files. 1, 0, -ENOENT no such group, -errno. */
+int cgroupfs_kills(const struct cgroupfs *cgroupfs, const char *path);
+
 /* The group we are in ourselves, as a path; the caller owns it. 0 or -errno. */
 int cgroupfs_own(char **ret_path, struct error *error);
 
