@@ -34,6 +34,7 @@ make_world() {
 		keep_abandoned = 1s
 		keep_orphan = 1s
 	END
+	ip link add host0 type bridge # the lab has no more than lo, in which a run would see no less
 	useradd --create-home ci
 	make_repository
 	echo hush >/root/token
@@ -121,16 +122,21 @@ what_a_command_sees() {
 	check "a command that succeeds is a success" same 0 \
 		"$(answer seen --allow-env NAMED --secret token=/root/token -- /bin/sh -c '
 			/usr/bin/env -u PWD >env; cat "$CREDENTIALS_DIRECTORY/token"; cat </sys/class/net/lo/operstate
-			ls /sys/class/net; id -un; touch /etc/here || echo "cannot write"; echo "$((1 + 1)) %n"
-			echo work >unsaved')"
+			cat /proc/net/dev; id -un; touch /etc/here || echo "cannot write"; echo "$((1 + 1)) %n"
+			echo work >unsaved; touch /tmp/private && echo "has a tmp"; ls -d /home/* || echo "no homes"; grep -E "^(NoNewPrivs|CapBnd)" /proc/self/status')"
 	check "and is on record as one" same ok "$(outcome seen)"
+	check "with all that it is made of" same "branch scope worktree" \
+		"$(sbx-reap list --json | jq -r '[.runs[] | select(.run == "seen") | .resources[].kind] | sort | join(" ")')"
 	check "it sees the variables that were named, as they are, and no other" same \
 		"$(printf '%s\n' 'CREDENTIALS_DIRECTORY=/run/credentials/sbx-run-seen.service' "NAMED=$NAMED" \
 			PATH=/usr/local/bin:/usr/bin:/bin SBX_RUN=seen)" "$(LC_ALL=C sort "$root/seen/env")"
 	check "it reads the secret, works as the repository's owner, and writes nowhere else" same \
 		"hush ci cannot_write 2_%n" "$(grep -xE 'hush|ci|cannot write|2 %n' "$out/seen" | tr ' \n' '_ ' | sed 's/ $//')"
-	check "it has a loopback of its own and no other network" same "lo" \
-		"$(grep -xE 'lo|eth.*|host.*' "$out/seen")"
+	check "it can gain no rights" same "CapBnd: 0000000000000000 NoNewPrivs: 1" \
+		"$(grep -E '^(NoNewPrivs|CapBnd)' "$out/seen" | tr '\t\n' '  ' | sed 's/ $//')"
+	check "it has temporary files of its own" bash -c 'grep -qx "has a tmp" "$0" && [ ! -e /tmp/private ]' "$out/seen"
+	check "it sees no home, not even its user's" grep -qx "no homes" "$out/seen"
+	check "it has a loopback of its own and no other network" same "lo:" "$(grep -oE '(lo|eth|host)[0-9]*:' "$out/seen")"
 	check "with --network host it has the host's" same "0 $(readlink /proc/self/ns/net)" \
 		"$(answer shown --network host -- readlink /proc/self/ns/net) $(said shown)"
 	check "a second run of that name is refused" same 125 "$(answer seen -- true)"
@@ -195,6 +201,8 @@ what_a_neighbour_sees() {
 	stopped=$!
 	until_it active held
 	check "the memory limit is the unit's" same 67108864 "$(property held MemoryMax)"
+	check "there is no swap beyond it, nor any number of processes" \
+		same "0 4096" "$(property held MemorySwapMax) $(property held TasksMax)"
 	check "the unit is in the slice" same sbx.slice "$(property held Slice)"
 	check "its secret is in no property of the unit and on no command line" \
 		bash -c '! { systemctl show sbx-run-held.service; cat /proc/[0-9]*/cmdline; } 2>/dev/null | grep -aq hus[h]'
@@ -236,7 +244,7 @@ what_an_untrusted_one_sees() {
 	begin farlate --untrusted --image sbx-test --ttl 15s -- sleep 1001
 	check "an untrusted command's exit code is passed on" same 5 \
 		"$(answer far --untrusted --image sbx-test --allow-env NAMED --secret token=/root/token -- /bin/sh -c '
-			env; cat "$CREDENTIALS_DIRECTORY/token"; ls /sys/class/net; id -u; cat .git/HEAD
+			env; cat "$CREDENTIALS_DIRECTORY/token"; ls /sys/class/net; id -u; cat .git/HEAD /proc/self/status
 			touch /here || echo "cannot write"; ls /srv || echo "no host"; echo work >unsaved; exit 5')"
 	check "and the run has failed" same failed "$(outcome far)"
 	check "it sees the variables that were named, and no other" same \
@@ -245,6 +253,8 @@ what_an_untrusted_one_sees() {
 	check "as they are" grep -qxF "NAMED=$NAMED" "$out/far"
 	check "it reads its secret" grep -qx hush "$out/far"
 	check "it is the repository's owner" grep -qx "$(id -u ci)" "$out/far"
+	check "it can gain no rights" same "CapBnd: 0000000000000000 NoNewPrivs: 1" \
+		"$(grep -E '^(NoNewPrivs|CapBnd)' "$out/far" | tr '\t\n' '  ' | sed 's/ $//')"
 	check "it has no network" same lo "$(grep -xE 'lo|eth.*|host.*' "$out/far")"
 	check "it writes nowhere but in its tree" grep -qx "cannot write" "$out/far"
 	check "it does not see the host" grep -qx "no host" "$out/far"
