@@ -46,8 +46,10 @@ static void survey_pin(struct survey *survey, const struct run *run)
 	if (run->facts.pin == PIN_NONE)
 		return;
 	survey->pinned++;
-	survey->bytes_known = survey->bytes_known && run->bytes >= 0;
-	survey->pinned_bytes += run->bytes;
+	if (run->bytes >= 0)
+		survey->pinned_bytes += run->bytes;
+	else if (!run->measured || run->share_count)
+		survey->bytes_known = false;
 	if (!run->pin)
 		return;
 	earlier(&survey->pin_since_s, run->pin->since_s);

@@ -16,6 +16,7 @@ settings "$world/reap.ini" "$with_metrics"
 books() { sqlite3 "$world/reap.db" "$1"; } # SQL
 has() { grep -qxF -- "$1" "$file" || { cat "$file" && return 1; }; } # line
 lacks() { ! grep -qE -- "^$1" "$file"; }
+names() { find "$prom" -mindepth 1 -printf '%f\n' | sort | paste -sd' '; }
 valid() { promtool check metrics <"$file"; }
 value() { awk -v name="$1" '$1 == name { print $2 }' "$file"; }
 mark() { # run, when it ended
@@ -40,7 +41,7 @@ check "with what stays" has 'sbx_reap_decisions{reason="retained"} 1'
 check "with what was done ever" has 'sbx_reap_runs_reaped_total{reason="finished_ok"} 1'
 check "with when it ended" test "$(value sbx_reap_last_pass_timestamp_seconds)" -ge "$before"
 check "and that nothing was to complain of" test "$(value sbx_reap_last_success_timestamp_seconds)" -ge "$before"
-check "nothing lies beside it" same sbx_reap.prom "$(ls -A "$prom")"
+check "nothing lies beside it" same sbx_reap.prom "$(names)"
 
 reap >/dev/null
 check "a pass that does nothing has its counts from before" has 'sbx_reap_runs_reaped_total{reason="finished_ok"} 1'
@@ -50,15 +51,15 @@ check "and results of its own" has 'sbx_reap_results{result="reaped"} 0'
 touch "$prom/other.prom"
 reap >/dev/null
 check "what a killed pass left half written is swept away, and nothing else" \
-	same 'other.prom sbx_reap.prom' "$(ls -A "$prom" | paste -sd' ')"
+	same 'other.prom sbx_reap.prom' "$(names)"
 
 rm "$file"
 reap --run r2 >/dev/null
 check "a pass of selected runs writes none: all others are filtered in it" test ! -e "$file"
 
 reap hold --reason "a look" >/dev/null
-check "a pass that is held ends with 1 or 0" bash -c '[ "$1" -le 1 ]' - "$(reap >/dev/null && echo 0 || echo $?)"
-check "and tells of the hold" has 'sbx_reap_hold 1'
+reap >/dev/null || true
+check "a pass that is held tells of the hold" has 'sbx_reap_hold 1'
 reap resume >/dev/null
 
 reap >/dev/null

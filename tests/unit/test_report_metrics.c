@@ -158,6 +158,11 @@ static void pinned_bytes_are_told_only_when_all_are_known(void **state)
 	assert_line(told, "sbx_reap_next_pin_end_timestamp_seconds 1795966470");
 	free(told->text);
 	told->inventory.runs[1]->bytes = -1;
+	told->inventory.runs[1]->measured = true; /* and it has nothing that could be measured */
+	tell(told);
+	assert_line(told, "sbx_reap_pinned_bytes 1000");
+	free(told->text);
+	told->inventory.runs[1]->measured = false;
 	tell(told);
 	assert_null(strstr(told->text, "pinned_bytes"));
 }
