@@ -25,6 +25,7 @@ mandir ?= $(prefix)/share/man
 unitdir ?= $(prefix)/lib/systemd/system
 userunitdir ?= $(prefix)/lib/systemd/user
 tmpfilesdir ?= $(prefix)/lib/tmpfiles.d
+catalogdir ?= $(prefix)/lib/systemd/catalog
 sysusersdir ?= $(prefix)/lib/sysusers.d
 datadir ?= $(prefix)/share/sbx-reap
 sysconfdir ?= /etc
@@ -170,7 +171,7 @@ INSTALLED = $(sbindir)/sbx-reap $(bindir)/sbx-run $(mandir)/man8/sbx-reap.8 $(ma
 	$(unitdir)/sbx-reap.timer $(unitdir)/sbx-reap-probe.service $(unitdir)/sbx-reap-probe.timer \
 	$(userunitdir)/sbx-reap.service $(userunitdir)/sbx-reap.timer \
 	$(tmpfilesdir)/sbx-reap.conf $(sysusersdir)/sbx-reap.conf \
-	$(datadir)/sbx-reap.rules.yml $(datadir)/sbx-reap.dashboard.json
+	$(catalogdir)/sbx-reap.catalog $(datadir)/sbx-reap.rules.yml $(datadir)/sbx-reap.dashboard.json
 SETTINGS = $(DESTDIR)$(sysconfdir)/sbx/reap.ini
 
 install:
@@ -193,10 +194,12 @@ install:
 	$(INSTALL) -D -m 644 units/sbx-reap.sysusers.conf $(DESTDIR)$(sysusersdir)/sbx-reap.conf
 	$(INSTALL) -D -m 644 units/sbx-reap.rules.yml $(DESTDIR)$(datadir)/sbx-reap.rules.yml
 	$(INSTALL) -D -m 644 units/sbx-reap.dashboard.json $(DESTDIR)$(datadir)/sbx-reap.dashboard.json
+	$(INSTALL) -D -m 644 units/sbx-reap.catalog $(DESTDIR)$(catalogdir)/sbx-reap.catalog
 	[ -e $(SETTINGS) ] || $(INSTALL) -D -m 644 units/reap.ini $(SETTINGS)
 	[ -n "$(DESTDIR)" ] || systemd-sysusers $(sysusersdir)/sbx-reap.conf
 	[ -n "$(DESTDIR)" ] || systemd-tmpfiles --create $(tmpfilesdir)/sbx-reap.conf
 	[ -n "$(DESTDIR)" ] || [ ! -d /run/systemd/system ] || systemctl daemon-reload
+	[ -n "$(DESTDIR)" ] || [ ! -d /run/systemd/system ] || journalctl --update-catalog
 
 # Leaves the state (/var/lib/sbx), the workspaces, and settings that somebody changed.
 uninstall:

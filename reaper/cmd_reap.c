@@ -10,11 +10,13 @@
 #include "metrics.h"
 #include "notice.h"
 #include "os/confine.h"
+#include "os/journal.h"
 #include "os/lock.h"
 #include "os/signals.h"
 #include "pass.h"
 #include "pass_id.h"
 #include "probe_attend.h"
+#include "report_journal.h"
 #include "state/brake.h"
 #include "state/lock_held.h"
 #include "verbs.h"
@@ -304,7 +306,7 @@ static enum exit_code tell(struct reaping *reaping, int failed, struct error *er
 		failed = pass_close(&reaping->session, &report, code, error);
 	if (reaping->options->json)
 		report_json(&report, stdout);
-	else
+	else if (!journal_has(STDOUT_FILENO) || report_journal(&report, code) < 0)
 		report_table(&report, stdout);
 	if (failed < 0)
 		code = exit_code_worse(code, complain(error, failed));

@@ -331,6 +331,7 @@ struct run {
 	const char *error; /* NULL: none */
 	/* By this pass, in all its rounds. */
 	int64_t bytes_freed, entries_deleted, steps_done, turns_ms;
+	int64_t took_ms; /* the same, also of turns that came to an end */
 };
 
 /* Something that was asked for facts, and whether it answered. */

@@ -1,22 +1,8 @@
 #include "notice.h"
 #include "base/text.h"
+#include "os/journal.h"
 
 #include <stdarg.h>
-#include <sys/stat.h>
-
-/* systemd.exec(5), "$JOURNAL_STREAM": device and inode of what leads to the journal. */
-static bool is_journal(int fd)
-{
-	const char *stream = getenv("JOURNAL_STREAM");
-	char *name CLEANUP(mem_done) = NULL;
-	struct stat st;
-
-	if (!stream || fstat(fd, &st) < 0)
-		return false;
-	name = mem_printf(
-		"%llu:%llu", (unsigned long long)st.st_dev, (unsigned long long)st.st_ino);
-	return text_equal(stream, name);
-}
 
 PRINTF_LIKE(2, 0)
 static void say(const char *priority, const char *format, va_list args)
@@ -41,7 +27,7 @@ void alert(const char *format, ...)
 	va_list args;
 
 	va_start(args, format);
-	say(is_journal(STDERR_FILENO) ? "<3>" : "", format, args);
+	say(journal_has(STDERR_FILENO) ? "<3>" : "", format, args);
 	va_end(args);
 }
 

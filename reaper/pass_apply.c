@@ -135,8 +135,10 @@ static int apply_in(struct rounds *rounds, struct run *run, int64_t time_ms, str
 		.deadline_ms = deadline_in_ms(time_ms),
 	};
 	int64_t steps = run->steps_done, entries = run->entries_deleted;
+	int64_t began_ms = clock_boot_ms();
 	int r = apply_run(&application, run, &rounds->inventory->arena, error);
 
+	run->took_ms += clock_boot_ms() - began_ms;
 	rounds->turns++;
 	if (r == APPLY_DONE && run->result == RESULT_FAILED)
 		return note_failure(rounds, run, error);

@@ -34,6 +34,18 @@ struct report_totals report_count(const struct report *report);
 /* Whether a person is needed for a run that is kept for this reason. */
 bool reason_needs_person(enum reason reason);
 
+/* Whether a run is told of: of a plan every one, of a pass those that were acted on or need a person. */
+bool report_shows(const struct report *report, const struct run *run);
+
+/* What is done to it, or was: "keep" "reap" "stop" "reaped" "stopped" "partial" "failed". */
+const char *report_decision(const struct report *report, const struct run *run);
+
+/* What it has to say beyond its reason, not escaped; NULL: nothing. */
+const char *report_words(const struct run *run);
+
+/* What all runs come to, in a line, and a second one of the space where that is known. */
+void report_totals_line(const struct report *report, FILE *file);
+
 /*
  * What limits the whole plan, a line each: a hold, the brake, a filesystem that is too full. Nothing
  * where nothing does.

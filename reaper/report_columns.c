@@ -72,14 +72,14 @@ static char *pin_text(const struct run *run, int64_t now_s)
  * What a pass did comes in the place of what it meant to do. When the database fails in the middle,
  * there are runs that it did not come to.
  */
-static char *decision_text(const struct report *report, const struct run *run)
+const char *report_decision(const struct report *report, const struct run *run)
 {
 	if (report->kind == REPORT_PASS && run->decision.verdict != VERDICT_KEEP &&
 		run->result != RESULT_NONE)
-		return mem_dup(run->decision.verdict == VERDICT_STOP && run->result == RESULT_KEPT
-				       ? "stopped"
-				       : result_name(run->result));
-	return mem_dup(verdict_name(run->decision.verdict));
+		return run->decision.verdict == VERDICT_STOP && run->result == RESULT_KEPT
+			       ? "stopped"
+			       : result_name(run->result);
+	return verdict_name(run->decision.verdict);
 }
 
 static char *text_or_dash(const char *text)
@@ -132,7 +132,7 @@ void report_row_fill(struct report_row *row, const struct report *report, const 
 			[COLUMN_STATE] = state_text(run),
 			[COLUMN_AGE] = age_text(run, now_s),
 			[COLUMN_SIZE] = report_size_text(run->bytes),
-			[COLUMN_DECISION] = decision_text(report, run),
+			[COLUMN_DECISION] = mem_dup(report_decision(report, run)),
 			[COLUMN_REASON] = mem_dup(reason_name(run->decision.reason)),
 			[COLUMN_DUE] = due_text(run, now_s),
 			[COLUMN_PIN] = pin_text(run, now_s),

@@ -61,8 +61,8 @@ static void survey_run(struct survey *survey, const struct run *run, int64_t now
 	int64_t since_s = overdue_since_s(run, now_s);
 
 	for (size_t i = 0; i < ARRAY_SIZE(states); i++)
-		survey->states[i] +=
-			run->result != RESULT_REAPED && text_equal(states[i], report_state(run));
+		survey->states[i] += run->result != RESULT_REAPED &&
+				     text_equal(states[i], report_state_name(report_state_of(run)));
 	survey->reasons[run->decision.reason]++;
 	survey->results[run->result]++;
 	survey_pin(survey, run);

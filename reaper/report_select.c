@@ -22,7 +22,7 @@ bool report_view_shows(const struct report *report, const struct run *run)
 	       (run->age_since_s && report->inventory->now_s - run->age_since_s >= view->older_s);
 }
 
-static bool tells_something(const struct report *report, const struct run *run)
+bool report_shows(const struct report *report, const struct run *run)
 {
 	if (report->kind == REPORT_PLAN)
 		return true;
@@ -122,7 +122,7 @@ static void fill(const struct report *report, bool table, struct report_selectio
 	for (size_t i = 0; i < inventory->run_count; i++) {
 		const struct run *run = inventory->runs[i];
 
-		if (report_view_shows(report, run) && (!table || tells_something(report, run)))
+		if (report_view_shows(report, run) && (!table || report_shows(report, run)))
 			selection->runs[selection->count++] = run;
 	}
 }

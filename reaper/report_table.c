@@ -129,8 +129,7 @@ static const char *foreign_words(const struct run *run)
 	return NULL;
 }
 
-/* What a run has to say beyond its reason; NULL: nothing. */
-static const char *words_of(const struct run *run)
+const char *report_words(const struct run *run)
 {
 	if (run->error)
 		return run->error;
@@ -148,7 +147,7 @@ static void print_words(const struct report_row *rows, size_t count, FILE *file)
 {
 	for (size_t i = 0; i < count; i++) {
 		const struct run *run = rows[i].run;
-		const char *words = words_of(run);
+		const char *words = report_words(run);
 		char *shown_words CLEANUP(mem_done) = words ? text_escape_prose(words) : NULL;
 
 		if (words)
@@ -186,7 +185,7 @@ static void print_space(const struct report_totals *totals, FILE *file)
 	(void)fputc('\n', file);
 }
 
-static void print_totals(const struct report *report, FILE *file)
+void report_totals_line(const struct report *report, FILE *file)
 {
 	struct report_totals totals = report_count(report);
 	char *bytes CLEANUP(mem_done) = report_size_text(totals.bytes_freed);
@@ -263,7 +262,7 @@ void report_table(const struct report *report, FILE *file)
 		print_words(rows, selection.count, file);
 		print_failures(report, rows, selection.count, file);
 	}
-	print_totals(report, file);
+	report_totals_line(report, file);
 	report_limits(report, file);
 	print_blindness(report, file);
 	rows_done(rows, selection.count);

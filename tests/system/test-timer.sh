@@ -15,6 +15,7 @@ outside() {
 # ------------------------------------------------------------------------------------ in the lab
 
 root=/srv/sbx/workspaces repo=/srv/git/app.git
+metrics=/var/lib/prometheus/node-exporter/sbx_reap.prom
 
 put_in_place() {
 	cp -r /stage/. /
@@ -29,6 +30,8 @@ make_world() {
 	put_in_place
 	mkdir -p /srv/git /etc/sbx/reap.d
 	printf '[workspaces]\nrepo = %s\n' "$repo" >/etc/sbx/reap.d/lab.ini
+	install -d -o nobody /var/lib/prometheus/node-exporter
+	printf '[metrics]\ntextfile = %s\n' "$metrics" >/etc/sbx/reap.d/metrics.ini
 	git config --global user.name test
 	git config --global user.email test@localhost
 	git init --quiet /srv/git/seed
@@ -109,6 +112,14 @@ next_elapse_is_set() {
 	[ -n "$next" ] && [ "$next" != infinity ] && [ "$(date --date "$next" +%s)" -gt "$(date +%s)" ]
 }
 
+entries() { journalctl --unit sbx-reap.service --output json --no-pager SBX_RUN=expired; }
+catalog_is_whole() {
+	local ids
+	mapfile -t ids < <(sed -n 's/^-- //p' /usr/lib/systemd/catalog/sbx-reap.catalog | sort)
+	same "$(grep -oE '"[0-9a-f]{32}"' reaper/report_journal.c | tr -d '"' | sort)" "$(printf '%s\n' "${ids[@]}")" &&
+		journalctl --dump-catalog --no-pager "${ids[@]}"
+}
+
 inside() {
 	make_world
 	check "the settings are valid as installed" sbx-reap check
@@ -128,6 +139,21 @@ inside() {
 	check "and works on" systemctl is-active --quiet agent.service
 	check "the journal has the pass" \
 		bash -c 'journalctl --unit sbx-reap.service --no-pager | grep -q expired'
+	journalctl --sync
+	check "as an entry with fields, under its unit" same "finished_failed reaped worktree,branch,cgroup" \
+		"$(entries | jq -r '"\(.SBX_REASON) \(.SBX_RESULT) \(.SBX_KIND | join(","))"')"
+	check "that says it once" same 1 "$(journalctl --unit sbx-reap.service --no-pager --output cat | grep -c '^expired')"
+	check "the overdue run's has another kind" same stopped \
+		"$(journalctl --output cat MESSAGE_ID=03658a8785804092b40790335a485cc4 | sed -n 's/^overdue: \([a-z]*\),.*/\1/p')"
+	check "the pass itself is one" says '^[0-9]+ runs: 1 reaped, .* 1 stopped' \
+		"$(journalctl --unit sbx-reap.service --output cat --no-pager MESSAGE_ID=2dda208da56e4ccbba16b102008a6e06)"
+	journalctl --update-catalog # as dpkg's trigger does
+	check "the catalog explains each" catalog_is_whole
+	check "with the words of the entry" says 'Everything that run expired left behind is gone' \
+		"$(journalctl --catalog --no-pager SBX_RUN=expired)"
+
+	check "Prometheus is told, in a file of its own user" same "nobody 644" "$(stat --format '%U %a' "$metrics")"
+	check "what the pass did" grep -qxF 'sbx_reap_runs_reaped_total{reason="finished_failed"} 1' "$metrics"
 
 	check "the kernel can confine what deletes" bash -c 'sbx-reap check | grep -q "^ok *landlock"'
 	check "and under the unit nothing was deleted without that" \
