@@ -86,6 +86,11 @@ check "and says how many are hidden" same \
 check "no filter goes with a pass" exits 2 reap --state finished
 check "nor with another verb" exits 2 reap pins --sort run
 
+# No settings are read then, and two documents would be none: one repository.
+XDG_STATE_HOME=$world "$SBX_REAP" list --json --repo "$repo" --root "$root" >"$world/visit" || true
+check "of a repository that is named it keeps to the schema" good "$world/visit"
+check "and says which that is" same "$repo" "$(jq -r .repo "$world/visit")"
+
 sed -i '/^\[containers\]/,/^engine/d' "$world/reap.ini"
 report "$world/pass"
 check "a pass keeps to it" good "$world/pass"
