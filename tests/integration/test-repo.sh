@@ -8,7 +8,8 @@ set -u
 
 many=${SBX_HEAP:-30}
 
-visit() { "$SBX_REAP" "$@" --repo "$heap" </dev/null; }
+# What a slow machine has no time for would only be deferred.
+visit() { "$SBX_REAP" "$@" --time-budget 1h --repo "$heap" </dev/null; }
 
 plan() { visit --dry-run --json 2>/dev/null; }
 
@@ -79,7 +80,7 @@ living() { # a run that somebody works in, by the pid of its lock and by where i
 }
 
 # Asks on a terminal, with this input.
-asked() { script -qec "$SBX_REAP --repo $heap ${*:2}" /dev/null <<<"$1"; }
+asked() { script -qec "$SBX_REAP --time-budget 1h --repo $heap ${*:2}" /dev/null <<<"$1"; }
 
 left() { # the names in the usual root
 	find "$heap_trees" -mindepth 1 -maxdepth 1 -printf '%f\n' | sort | tr '\n' ' '
@@ -96,12 +97,11 @@ yes_and_no() {
 	check "and leaves no litter" test ! -e "$heap_trees/.sbx-trash"
 }
 
-# Some are taken, and then it is killed at a moment of its own choice: in the middle of one.
+# Killed when some are taken, wherever it is then.
 killed() {
-	visit --yes >/dev/null 2>&1 &
-	local pass=$! try
-	for ((try = 0; try < 2000; try++)); do
-		[ -e "$heap_trees/agent-$((many / 2))" ] || break
+	"$SBX_REAP" --yes --time-budget 1h --repo "$heap" >/dev/null 2>&1 </dev/null &
+	local pass=$! # of the program itself, not of a shell around it
+	while [ -e "$heap_trees/agent-$((many / 2))" ] && kill -0 "$pass" 2>/dev/null; do
 		sleep 0.02
 	done
 	kill -KILL "$pass" 2>/dev/null
