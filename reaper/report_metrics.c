@@ -3,6 +3,7 @@
 #include "base/text.h"
 #include "failures_text.h"
 #include "metric_text.h"
+#include "report_view.h"
 
 #include <inttypes.h>
 
