@@ -21,12 +21,14 @@
 #pragma once
 
 #include "plan.h"
+#include "progress.h"
 #include "world.h"
 
 struct application {
 	const struct world *world;
 	const char *pass;
-	int64_t deadline_ms; /* of this run, boot clock */
+	int64_t deadline_ms;       /* of this run, boot clock */
+	struct progress *progress; /* NULL: nobody wants to know */
 };
 
 enum applied { APPLY_DONE, APPLY_INTERRUPTED };

@@ -381,6 +381,27 @@ static int still_answers(struct teardown *teardown)
 		answering_words(place, &teardown->seen.arena));
 }
 
+/* For whoever watches. */
+static const char *words_of(enum act act)
+{
+	switch (act) {
+	case ACT_STOP:
+		return "stopping what runs";
+	case ACT_LOOK:
+	case ACT_ASK_PROCESSES:
+		return "looking a last time";
+	case ACT_ASK_WORK:
+		return "looking for unsaved work";
+	case ACT_SALVAGE:
+		return "salvaging";
+	case ACT_REMOVE:
+		return "removing";
+	case ACT_PURGE:
+		return "deleting";
+	}
+	return NULL;
+}
+
 static int do_steps(struct teardown *teardown, size_t count)
 {
 	int result = 0;
@@ -392,6 +413,7 @@ static int do_steps(struct teardown *teardown, size_t count)
 			return r;
 		if (must_end(teardown))
 			return result;
+		progress_doing(teardown->application->progress, words_of(steps[i].act));
 		r = do_step(teardown, &steps[i]);
 		teardown->ran_out |=
 			r == -ETIME && deadline_left_ms(teardown->application->deadline_ms) == 0;

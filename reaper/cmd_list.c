@@ -9,6 +9,7 @@
 #include "pass_id.h"
 #include "plan.h"
 #include "report.h"
+#include "report_progress.h"
 #include "session.h"
 #include "verbs.h"
 #include "visit.h"
@@ -19,9 +20,12 @@ static int list_plan(const struct options *options, const struct choice *choice,
 	const struct session *session, struct inventory *inventory, struct plan *plan,
 	struct error *error)
 {
+	struct report_progress shown CLEANUP(report_progress_clear) = { 0 };
 	const struct inventory_request request = {
 		.early = choice->early,
 		.chosen = choice->runs,
+		.progress = report_progress_start(&shown, stderr,
+			options->json ? (struct terminal){ 0 } : terminal_ask(STDERR_FILENO)),
 		.now_s = options->now_s,
 		.size = options->size ? SIZE_MEASURE : SIZE_SKIP,
 	};

@@ -17,6 +17,7 @@
 #include "pass_id.h"
 #include "probe_attend.h"
 #include "report_journal.h"
+#include "report_progress.h"
 #include "state/brake.h"
 #include "state/lock_held.h"
 #include "verbs.h"
@@ -32,6 +33,7 @@ struct reaping {
 	struct session session;
 	struct inventory inventory;
 	struct plan plan;
+	struct report_progress shown;
 	size_t salvages_left; /* that were to end and could not */
 	struct hold unjudged; /* by a probe that died; since_s 0: none */
 	char pass[PASS_ID];
@@ -115,12 +117,20 @@ static bool will_ask(const struct options *options)
 	return !options->yes && !options->plan && (isatty(STDIN_FILENO) || isatty(STDERR_FILENO));
 }
 
+/* A report for programs, and whoever is at a terminal only to read it, need no line that moves. */
+static struct progress *watch(struct reaping *reaping)
+{
+	return report_progress_start(&reaping->shown, stderr,
+		reaping->options->json ? (struct terminal){ 0 } : terminal_ask(STDERR_FILENO));
+}
+
 static int make_plan(struct reaping *reaping, struct error *error)
 {
 	const struct options *options = reaping->options;
 	const struct inventory_request request = {
 		.early = reaping->choice.early,
 		.chosen = reaping->choice.runs,
+		.progress = watch(reaping),
 		.size = options->size ? SIZE_MEASURE : SIZE_SKIP,
 	};
 	const struct plan_wish wish = {
@@ -133,6 +143,7 @@ static int make_plan(struct reaping *reaping, struct error *error)
 	};
 	int r = inventory_gather(&reaping->inventory, &reaping->session.world, &request, error);
 
+	report_progress_clear(&reaping->shown);
 	if (r < 0)
 		return r;
 	if (reaping->unjudged.since_s && !reaping->inventory.hold)
@@ -209,6 +220,7 @@ static void salvage_stays(void *context, const struct salvage *salvage, const st
 {
 	struct reaping *reaping = context;
 
+	report_progress_clear(&reaping->shown);
 	notice("what was salvaged from run %s is kept for another pass: %s", salvage->run,
 		error->text);
 	reaping->salvages_left++;
@@ -226,11 +238,12 @@ static void alert_of_brake(const struct reaping *reaping, int64_t tripped_before
 			brake->due, brake->proven, moment_format(until, brake->until_s));
 }
 
-static struct pass_time time_of(const struct reaping *reaping)
+static struct pass_time time_of(struct reaping *reaping)
 {
 	return (struct pass_time){
 		.start_ms = reaping->start_ms,
 		.budget_ms = reaping->session.settings.limits.time_budget_ms,
+		.progress = watch(reaping),
 	};
 }
 
@@ -356,6 +369,7 @@ static enum exit_code reap_by(const struct options *options, struct settings *se
 	signals_hold();
 	say_without_wall(&reaping.plan);
 	r = act(&reaping, &error);
+	report_progress_clear(&reaping.shown);
 	return options->exit_code && due ? exit_code_worse(EXIT_DUE, tell(&reaping, r, &error))
 					 : tell(&reaping, r, &error);
 }

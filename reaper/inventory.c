@@ -316,9 +316,13 @@ static void decide_each(struct inventory *inventory, const struct world *world,
 	size_t count = inventory->run_count;
 	size_t first = count ? ((uint64_t)inventory->now_s * spread >> 32) % count : 0;
 
-	for (size_t i = 0; i < count; i++)
-		decide(inventory, world, inventory->runs[(first + i) % count], request,
-			deadline_ms);
+	progress_begin(request->progress, PROGRESS_LOOKING, count);
+	for (size_t i = 0; i < count; i++) {
+		struct run *run = inventory->runs[(first + i) % count];
+
+		progress_run(request->progress, i, run->id);
+		decide(inventory, world, run, request, deadline_ms);
+	}
 }
 
 int inventory_gather(struct inventory *inventory, const struct world *world,

@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "policy.h"
+#include "progress.h"
 #include "world.h"
 
 enum size_wish { SIZE_SKIP, SIZE_MEASURE };
@@ -20,6 +21,7 @@ struct inventory_request {
 	int64_t now_s;   /* the moment to decide for; 0: now */
 	enum size_wish size;
 	enum work_wish work;
+	struct progress *progress; /* NULL: nobody wants to know */
 	const char *
 		explain; /* the run of which everything is asked, also what decides nothing; NULL */
 };

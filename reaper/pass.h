@@ -20,6 +20,7 @@ int pass_open(const struct session *session, const char *pass, const struct inve
 /* The time of a pass: when it began (boot clock), and how much it has. */
 struct pass_time {
 	int64_t start_ms, budget_ms;
+	struct progress *progress; /* that is told how far it is; NULL: none */
 };
 
 /*

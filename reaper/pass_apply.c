@@ -28,6 +28,8 @@ struct rounds {
 	int64_t deadline_ms, hangs_ms;
 	struct inventory *inventory;
 	struct pass_silence silence;
+	struct progress *progress;
+	size_t all;
 	struct run **runs; /* that have not had their last turn */
 	size_t count;
 	size_t turns; /* taken in this round */
@@ -56,6 +58,7 @@ static void rounds_fill(struct rounds *rounds, const struct plan *plan)
 		for (size_t i = 0; i < plan->count; i++)
 			if (rank_of(plan->due[i]) == rank)
 				rounds->runs[rounds->count++] = plan->due[i];
+	rounds->all = rounds->count;
 }
 
 /* `waiting`: how many have not had their turn in this round, with this one. */
@@ -133,6 +136,7 @@ static int apply_in(struct rounds *rounds, struct run *run, int64_t time_ms, str
 		.world = &rounds->session->world,
 		.pass = rounds->pass,
 		.deadline_ms = deadline_in_ms(time_ms),
+		.progress = rounds->progress,
 	};
 	int64_t steps = run->steps_done, entries = run->entries_deleted;
 	int64_t began_ms = clock_boot_ms();
@@ -221,6 +225,19 @@ static int take_turn(struct rounds *rounds, struct run *run, size_t waiting, str
 		      : take_turn_seen(rounds, run, waiting, error);
 }
 
+static int take_turn_watched(
+	struct rounds *rounds, struct run *run, size_t waiting, struct error *error)
+{
+	int64_t freed_before = run->bytes_freed;
+	int r;
+
+	progress_run(rounds->progress, rounds->all - waiting - rounds->count, run->id);
+	r = take_turn(rounds, run, waiting, error);
+	if (rounds->progress)
+		rounds->progress->bytes_freed += run->bytes_freed - freed_before;
+	return r;
+}
+
 static int go_round(struct rounds *rounds, struct error *error)
 {
 	size_t waiting = rounds->count;
@@ -228,7 +245,7 @@ static int go_round(struct rounds *rounds, struct error *error)
 	rounds->count = rounds->turns = 0;
 	for (size_t i = 0; i < waiting; i++) {
 		struct run *run = rounds->runs[i];
-		int r = take_turn(rounds, run, waiting - i, error);
+		int r = take_turn_watched(rounds, run, waiting - i, error);
 
 		if (r < 0)
 			return r;
@@ -248,10 +265,12 @@ int pass_apply(const struct session *session, const char *pass, const struct pas
 		.hangs_ms = time->budget_ms < 2 * HANGS_MS ? time->budget_ms / 2 : HANGS_MS,
 		.inventory = inventory,
 		.silence = { session, inventory },
+		.progress = time->progress,
 	};
 	int r;
 
 	rounds_fill(&rounds, plan);
+	progress_begin(rounds.progress, PROGRESS_ACTING, rounds.all);
 	do
 		r = go_round(&rounds, error);
 	while (r >= 0 && rounds.count > 0 && rounds.turns > 0);

@@ -206,6 +206,20 @@ void report_totals_line(const struct report *report, FILE *file)
 	print_space(&totals, file);
 }
 
+/* What a pass was kept from by a signal, its time or --max, not by what the runs are. */
+static void print_put_off(const struct report *report, FILE *file)
+{
+	const struct inventory *inventory = report->inventory;
+	size_t count = 0;
+
+	for (size_t i = 0; i < inventory->run_count; i++)
+		count += inventory->runs[i]->decision.reason == REASON_DEFERRED;
+	if (report->kind == REPORT_PASS && count)
+		(void)fprintf(file,
+			"left for the next pass: %zu due runs that this one did not come to\n",
+			count);
+}
+
 /* Of a visit: processes that may not be looked at are told, and keep nothing. */
 static bool seen_in_part(const struct source *source)
 {
@@ -263,6 +277,7 @@ void report_table(const struct report *report, FILE *file)
 		print_failures(report, rows, selection.count, file);
 	}
 	report_totals_line(report, file);
+	print_put_off(report, file);
 	report_limits(report, file);
 	print_blindness(report, file);
 	rows_done(rows, selection.count);

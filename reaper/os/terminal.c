@@ -21,11 +21,18 @@ static size_t columns_of(int fd)
 	return COLUMNS_USUAL;
 }
 
-static bool colour_wanted(void)
+static bool is_clever(void)
 {
-	const char *none = getenv("NO_COLOR"), *type = getenv("TERM");
+	const char *type = getenv("TERM");
 
-	return (!none || !*none) && type && *type && !text_equal(type, "dumb");
+	return type && *type && !text_equal(type, "dumb");
+}
+
+static bool colour_refused(void)
+{
+	const char *none = getenv("NO_COLOR");
+
+	return none && *none;
 }
 
 /* One that is not installed is no locale, also for the terminal's other programs. */
@@ -45,7 +52,8 @@ struct terminal terminal_ask(int fd)
 		return (struct terminal){ 0 };
 	return (struct terminal){
 		.columns = columns_of(fd),
-		.colour = colour_wanted(),
+		.colour = is_clever() && !colour_refused(),
+		.controls = is_clever(),
 		.utf8 = speaks_utf8(),
 	};
 }

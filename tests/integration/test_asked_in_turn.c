@@ -116,7 +116,7 @@ static void scene_plan(struct scene *scene)
 
 static void scene_apply_in(struct scene *scene, int64_t budget_ms)
 {
-	const struct pass_time time = { clock_boot_ms(), budget_ms };
+	const struct pass_time time = { .start_ms = clock_boot_ms(), .budget_ms = budget_ms };
 	struct error error = { 0 };
 	char pass[PASS_ID];
 

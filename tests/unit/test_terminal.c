@@ -83,10 +83,12 @@ static void colours_are_for_who_wants_and_has_them(void **state)
 	assert_true(terminal_ask(pair.slave).colour);
 	(void)setenv("NO_COLOR", "1", 1);
 	assert_false(terminal_ask(pair.slave).colour);
+	assert_true(terminal_ask(pair.slave).controls);
 	(void)setenv("NO_COLOR", "", 1); /* no-color.org: not empty */
 	assert_true(terminal_ask(pair.slave).colour);
 	(void)setenv("TERM", "dumb", 1);
 	assert_false(terminal_ask(pair.slave).colour);
+	assert_false(terminal_ask(pair.slave).controls);
 	(void)unsetenv("TERM");
 	assert_false(terminal_ask(pair.slave).colour);
 }
