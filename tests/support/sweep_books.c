@@ -73,6 +73,8 @@ static char *run_fault(const struct books *books, const struct sweep_world *worl
 		return mem_printf("something of %s is gone, and the books do not know why", id);
 	if (!sweep_world_is_proven(world, id))
 		return mem_printf("the marker of %s is gone, and more of it is left", id);
+	if (!sweep_world_is_recorded(world, id))
+		return mem_printf("git's record of %s is gone, and its tree is in its place", id);
 	return NULL;
 }
 

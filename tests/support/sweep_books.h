@@ -1,7 +1,8 @@
 /*
  * What the books must say at any instant, whatever was killed or lost: nothing of a run is gone before
  * they say that it is being taken apart, and they do not say that it is gone before it is. Its marker,
- * which proves it when the database is lost, goes after everything else.
+ * which proves it when the database is lost, goes after everything else; git's record, without which a
+ * tree that has to stay after all is no worktree any more, after the tree.
  */
 #pragma once
 

@@ -61,6 +61,9 @@ bool sweep_world_is_done(const struct sweep_world *world, const char *run);
 /* Whether its marker is there for as long as anything else that it has to prove. */
 bool sweep_world_is_proven(const struct sweep_world *world, const char *run);
 
+/* Whether git's record of its tree is there for as long as the tree is in its place. */
+bool sweep_world_is_recorded(const struct sweep_world *world, const char *run);
+
 /* Whether nothing of run "all", "unsaved" or "overdue" is stopped or gone yet. */
 bool sweep_world_is_whole(const struct sweep_world *world, const char *run);
 

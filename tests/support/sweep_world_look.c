@@ -263,6 +263,13 @@ bool sweep_world_is_proven(const struct sweep_world *world, const char *run)
 	return has_marker(world, run) || !is_left(world, run);
 }
 
+bool sweep_world_is_recorded(const struct sweep_world *world, const char *run)
+{
+	char *record CLEANUP(mem_done) = mem_printf("worktrees/%s/gitdir", run);
+
+	return has(world->repo, record) || !has(world->root, run);
+}
+
 bool sweep_world_is_whole(const struct sweep_world *world, const char *run)
 {
 	char *file CLEANUP(mem_done) = mem_printf("%s/a.txt", run);
