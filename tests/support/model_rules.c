@@ -742,7 +742,8 @@ struct expectation model_expect(const struct model *model, unsigned number,
 		expected.reap = least(expected.reap, MAYBE); /* it cannot */
 	expected.tree_stays = (model->unsaved == UNSAVED_KEPT && unsaved == YES) ||
 			      owns_tree(model, run, sight) == NO;
-	expected.boxed = !is_recorded(run) && sight->container;
+	expected.boxed =
+		!is_recorded(run) && sight->container && owns_tree(model, run, sight) != YES;
 	expected.stuck = is_refused(run, sight) != NO;
 	expected.stays_whole = expected.reap == NO && expected.stop == NO;
 	return expected;
