@@ -40,7 +40,7 @@
 
 enum {
 	SECONDS_LONG = 1800,
-	WORLDS = 200,
+	WORLDS = 100,
 	SEED = 4,
 	WORKERS = 2,
 	WORDS_MAX = 32,
