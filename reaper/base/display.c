@@ -111,9 +111,13 @@ static char *cut(const char *text, size_t width, const char *gap)
 
 char *display_cut(const char *text, size_t width, const char *gap)
 {
-	locale_t before, utf8 = locale_enter(&before);
-	char *result = cut(text, width, gap);
+	locale_t before, utf8;
+	char *result;
 
+	if (is_ascii(text) && strlen(text) <= width)
+		return mem_dup(text);
+	utf8 = locale_enter(&before);
+	result = cut(text, width, gap);
 	locale_leave(utf8, before);
 	return result;
 }
