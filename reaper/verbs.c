@@ -268,7 +268,8 @@ static void program_help(FILE *file)
 	for (size_t i = 1; i < ARRAY_SIZE(verbs); i++)
 		(void)fprintf(file, "  %-9s %s\n", verbs[i].name, verbs[i].summary);
 	(void)fputs("\n", file);
-	options_describe((verbs[0].options & ~OPTIONS_VIEW) | OPTIONS_COMMON, file);
+	/* What is about a plan only, 'list' tells. */
+	options_describe((verbs[0].options & ~(OPTIONS_VIEW | BIT(NOW))) | OPTIONS_COMMON, file);
 	(void)fputs(
 		"\nExits 0 done, 1 a person is needed, 2 usage, 3 plan not empty (--exit-code),\n"
 		"65 bad settings or database, 69 a source could not be read, 75 locked\n",
