@@ -450,8 +450,8 @@ int engine_disconnect(
 /* Sends one request to each path, and frees the paths. */
 static size_t order_all(struct engine *engine, const char *method, char **paths, size_t count)
 {
-	struct engine_request requests[ENGINE_SIDE_BY_SIDE];
-	long statuses[ENGINE_SIDE_BY_SIDE];
+	struct engine_request requests[ENGINE_SIDE_BY_SIDE] = { 0 };
+	long statuses[ENGINE_SIDE_BY_SIDE] = { 0 };
 	size_t done = 0;
 
 	for (size_t i = 0; i < count; i++)
