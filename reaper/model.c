@@ -218,6 +218,15 @@ static struct resource *run_new_resource(struct inventory *inventory, struct run
 	return &run->resources[run->resource_count++];
 }
 
+/* Ids are unique wherever they were given; a volume has only a name, and that at each engine. */
+static bool resource_is(const struct resource *known, const struct resource *other)
+{
+	if (known->kind != other->kind || !text_equal(known->locator, other->locator))
+		return false;
+	return known->kind != KIND_VOLUME || !known->at || !other->at ||
+	       text_equal(known->at, other->at);
+}
+
 struct resource *run_add_resource(
 	struct inventory *inventory, struct run *run, const struct resource *resource)
 {
@@ -226,8 +235,7 @@ struct resource *run_add_resource(
 	assert(resource->locator);
 	for (size_t i = 0; i < run->resource_count; i++) {
 		added = &run->resources[i];
-		if (added->kind == resource->kind &&
-			text_equal(added->locator, resource->locator)) {
+		if (resource_is(added, resource)) {
 			resource_join(&inventory->arena, added, resource);
 			return added;
 		}

@@ -297,6 +297,29 @@ static void ownership_is_compared_here_and_not_left_to_the_filter(void **state)
 		1);
 }
 
+static void volumes_of_one_name_at_two_engines_are_two(void **state)
+{
+	static const struct stub_answer answers[] = { PING, LIST("[]"),
+		{ .request = "GET /volumes?",
+			.body = "{\"Volumes\":[{\"Name\":\"v\",\"Labels\":{\"sbx.run\":\"r1\"},"
+				"\"CreatedAt\":\"" MADE_TEXT "\"}]}" },
+		NO_NETWORKS, END };
+	struct bench bench CLEANUP(bench_done) = { 0 };
+	struct stub second;
+
+	(void)state;
+	stub_start(&second, answers);
+	bench_up(&bench, answers, second.url);
+	for (int look = 0; look < 2; look++) { /* a second one finds the same */
+		container_backend.discover(bench.backend, &bench.inventory, NULL);
+		assert_int_equal(found(&bench, "r1", 1)->kind, KIND_VOLUME);
+		assert_int_equal(bench.inventory.runs[0]->resource_count, 2);
+		assert_string_equal(found(&bench, "r1", 0)->at, bench.stub.url);
+		assert_string_equal(found(&bench, "r1", 1)->at, second.url);
+	}
+	stub_stop(&second);
+}
+
 /* Labelled as the run's, and in the path of a request they would lead elsewhere. */
 static void names_that_no_engine_gives_prove_nothing(void **state)
 {
@@ -924,6 +947,7 @@ int main(void)
 		cmocka_unit_test(an_absent_engine_is_unknown_and_so_is_its_container),
 		cmocka_unit_test(a_hanging_engine_costs_one_time_out),
 		cmocka_unit_test(ownership_is_compared_here_and_not_left_to_the_filter),
+		cmocka_unit_test(volumes_of_one_name_at_two_engines_are_two),
 		cmocka_unit_test(names_that_no_engine_gives_prove_nothing),
 		cmocka_unit_test(the_state_says_whether_it_is_alive),
 		cmocka_unit_test(what_an_image_says_decides_whether_a_label_proves),
