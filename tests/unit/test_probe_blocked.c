@@ -74,31 +74,12 @@ static void what_was_killed_or_not_understood_is_the_wrong_reason(void **state)
 	assert_int_equal(judged("open", INT32_MAX, NULL, NULL), PROBE_FAILED);
 }
 
-static void findings_are_good_only_when_there_are_some_and_all_are(void **state)
-{
-	struct probe_findings findings CLEANUP(probe_findings_done) = { 0 };
-	char *one CLEANUP(mem_done) = NULL, *two CLEANUP(mem_done) = NULL;
-
-	(void)state;
-	assert_false(probe_findings_good(&findings));
-	probe_findings_add(&findings, "due", PROBE_OK, "gone");
-	assert_true(probe_findings_good(&findings));
-	probe_findings_add(&findings, "pinned", PROBE_CANNOT, "%s", "unseen");
-	assert_false(probe_findings_good(&findings));
-	one = probe_findings_reason(&findings);
-	assert_string_equal(one, "pinned: cannot run: unseen");
-	probe_findings_add(&findings, "outside", PROBE_FAILED, "touched");
-	two = probe_findings_reason(&findings);
-	assert_string_equal(two, "pinned: cannot run: unseen (and 1 more; see 'sbx-reap log')");
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(only_what_a_wall_answers_is_the_right_reason),
 		cmocka_unit_test(what_came_through_is_not_blocked_whatever_went_wrong_then),
 		cmocka_unit_test(what_was_killed_or_not_understood_is_the_wrong_reason),
-		cmocka_unit_test(findings_are_good_only_when_there_are_some_and_all_are),
 	};
 
 	return cmocka_run_group_tests_name("probe_blocked", tests, NULL, NULL);
