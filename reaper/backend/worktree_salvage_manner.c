@@ -89,7 +89,10 @@ static int plan_submodule(
 	return 0;
 }
 
-/* Why a directory that is no submodule cannot be in a commit; NULL: it can. */
+/*
+ * Why a directory that is no submodule cannot be in a commit; NULL: it can. An archive holds whatever
+ * cannot be told.
+ */
 static const char *not_in_commit(struct planner *planner, int dir, const char *name, bool ignored)
 {
 	if (has_entry(dir, ".git"))
@@ -97,7 +100,8 @@ static const char *not_in_commit(struct planner *planner, int dir, const char *n
 	if (salvage_manner_refuses(planner, name, false))
 		return "a name that git refuses";
 	/* Where nothing is ignored each of its files is kept by itself. */
-	return ignored && worktree_hides_bare(dir) ? "a bare repository within the tree" : NULL;
+	return ignored && worktree_hides_bare(dir) != 0 ? "a bare repository within the tree"
+							: NULL;
 }
 
 int salvage_manner_find(struct planner *planner, int dir, const char *directory,

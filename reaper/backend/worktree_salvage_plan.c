@@ -227,6 +227,7 @@ static int plan_entry(struct planner *planner, int dir, const char *directory,
 	struct text_list *directories)
 {
 	unsigned type = stream_type(dir, entry);
+	int code = errno;
 
 	if (++planner->plan->entries > SALVAGE_ENTRIES_MAX)
 		return plan_fail(planner, EFBIG, "more entries than are salvaged of one tree");
@@ -234,6 +235,8 @@ static int plan_entry(struct planner *planner, int dir, const char *directory,
 		return plan_fail(planner, ETIME, "the time is up");
 	if (!top_wanted(planner, entry->d_name))
 		return 0;
+	if (type == DT_UNKNOWN && code != ENOENT)
+		return plan_fail(planner, code, strerror(code));
 	if (type == DT_DIR)
 		text_list_add(directories, entry->d_name);
 	else if (type == DT_REG || type == DT_LNK)
@@ -267,10 +270,12 @@ static int plan_directory(struct planner *planner, int dir, struct salvage_node 
 	struct text_list directories CLEANUP(text_list_done) = { 0 };
 	char *directory CLEANUP(mem_done) = mem_dup(planner->path.data);
 	size_t rules = planner->ignore.count;
-	int r;
+	int r = 0;
 
 	if (!manner->ignored && !manner->apart)
-		worktree_ignore_read(&planner->ignore, dir, directory);
+		r = worktree_ignore_read(&planner->ignore, dir, directory);
+	if (r < 0)
+		return plan_fail(planner, -r, strerror(-r));
 	r = read_entries(planner, dir, directory, node, manner, &directories);
 	for (size_t i = 0; i < directories.count && r >= 0; i++) {
 		struct manner below = *manner;

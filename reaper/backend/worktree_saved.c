@@ -34,17 +34,35 @@ void candidates_done(struct candidates *candidates)
 	candidates->count = 0;
 }
 
-static git_tree *tree_below(git_tree *root, const char *directory)
+/* The tree that one of these has under that name; NULL: it has none, or *ret_unreadable. */
+static git_tree *tree_step(git_tree *above, const char *name, bool *ret_unreadable)
 {
-	git_tree_entry *entry CLEANUP(tree_entry_done) = NULL;
+	const git_tree_entry *entry = git_tree_entry_byname(above, name);
 	git_tree *tree = NULL;
 
-	if (!*directory)
-		return git_tree_dup(&tree, root) < 0 ? NULL : tree;
-	if (git_tree_entry_bypath(&entry, root, directory) < 0 ||
-		git_tree_entry_type(entry) != GIT_OBJECT_TREE ||
-		git_tree_lookup(&tree, git_tree_owner(root), git_tree_entry_id(entry)) < 0)
+	if (!entry || git_tree_entry_type(entry) != GIT_OBJECT_TREE)
 		return NULL;
+	*ret_unreadable =
+		git_tree_lookup(&tree, git_tree_owner(above), git_tree_entry_id(entry)) < 0;
+	return *ret_unreadable ? NULL : tree;
+}
+
+/*
+ * Step by step, since the library's own search by path answers "not found" for a tree on the way that
+ * it cannot read, exactly as for a path that is not there.
+ */
+static git_tree *tree_below(git_tree *root, const char *directory, bool *ret_unreadable)
+{
+	char *path CLEANUP(mem_done) = mem_dup(directory), *rest = NULL;
+	git_tree *tree = NULL;
+
+	*ret_unreadable = git_tree_dup(&tree, root) < 0;
+	for (const char *name = strtok_r(path, "/", &rest); tree && name;
+		name = strtok_r(NULL, "/", &rest)) {
+		git_tree *above CLEANUP(tree_done) = tree;
+
+		tree = tree_step(above, name, ret_unreadable);
+	}
 	return tree;
 }
 
@@ -56,17 +74,20 @@ static const git_tree_entry *candidate_entry(
 		free(candidate->directory);
 		git_tree_free(candidate->tree);
 		candidate->directory = mem_dup(directory);
-		candidate->tree = tree_below(candidate->root, directory);
+		candidate->tree = tree_below(candidate->root, directory, &candidate->unreadable);
 	}
 	return candidate->tree ? git_tree_entry_byname(candidate->tree, name) : NULL;
 }
 
 bool candidates_track(struct candidates *candidates, const char *directory, const char *name)
 {
-	for (size_t i = 0; i < candidates->count; i++)
-		if (candidates->list[i].tracks &&
-			candidate_entry(&candidates->list[i], directory, name))
+	for (size_t i = 0; i < candidates->count; i++) {
+		struct candidate *candidate = &candidates->list[i];
+
+		if (candidate->tracks &&
+			(candidate_entry(candidate, directory, name) || candidate->unreadable))
 			return true;
+	}
 	return false;
 }
 

@@ -23,6 +23,7 @@ struct candidate {
 	bool tracks;     /* the run's own: what it has is tracked, whatever .gitignore says */
 	char *directory; /* the last one looked into, and its tree (NULL: it has none) */
 	git_tree *tree;
+	bool unreadable; /* it has one, or may have, that cannot be read */
 };
 
 struct candidates {
@@ -37,7 +38,8 @@ int candidates_add(
 void candidates_done(struct candidates *candidates);
 
 /*
- * Whether the run's own commits have a file or submodule `name` in `directory` ("" for the tree).
+ * Whether the run's own commits have a file or submodule `name` in `directory` ("" for the tree), or
+ * may have: what cannot be read may have anything, and what is tracked is never ignored.
  */
 bool candidates_track(struct candidates *candidates, const char *directory, const char *name);
 

@@ -126,27 +126,54 @@ static void look_entry(struct worktree_walk *walk, int dir, const char *director
 	walk->path.data[length] = 0;
 }
 
-void worktree_ignore_read(struct ignore *ignore, int dir, const char *path)
+/* The content of a .gitignore; *ret_length is what was read, which is less when it is cut meanwhile. */
+static int ignore_bytes(int file, size_t size, char *bytes, size_t *ret_length)
 {
-	int file CLEANUP(fd_done) = open_unnoticed(dir, ".gitignore", O_RDONLY | O_NONBLOCK, NULL);
-	char *bytes CLEANUP(mem_done) = NULL;
-	size_t length = 0;
-	struct stat stat;
-
-	if (file < 0 || fstat(file, &stat) < 0 || !S_ISREG(stat.st_mode) ||
-		stat.st_size > IGNORE_FILE_MAX)
-		return; /* without rules nothing is ignored */
-	bytes = mem_new((size_t)stat.st_size + 1);
-	while (length < (size_t)stat.st_size) {
-		ssize_t got = read(file, bytes + length, (size_t)stat.st_size - length);
+	*ret_length = 0;
+	while (*ret_length < size) {
+		ssize_t got = read(file, bytes + *ret_length, size - *ret_length);
 
 		if (got < 0 && errno == EINTR)
 			continue;
-		if (got <= 0)
+		if (got < 0)
+			return -errno;
+		if (got == 0)
 			break;
-		length += (size_t)got;
+		*ret_length += (size_t)got;
 	}
-	ignore_add(ignore, path, bytes, length);
+	return 0;
+}
+
+int worktree_ignore_read(struct ignore *ignore, int dir, const char *path)
+{
+	int file CLEANUP(fd_done) = open_unnoticed(dir, ".gitignore", O_RDONLY | O_NONBLOCK, NULL);
+	char *bytes CLEANUP(mem_done) = NULL;
+	size_t length;
+	struct stat stat;
+	int r;
+
+	/* A link says nothing, gitignore(5). */
+	if (file == -ENOENT || file == -ELOOP || file == -ENXIO)
+		return 0;
+	if (file == -EXDEV) {
+		ignore->overflown = true;
+		return 0;
+	}
+	if (file < 0)
+		return file;
+	if (fstat(file, &stat) < 0)
+		return -errno;
+	if (!S_ISREG(stat.st_mode))
+		return 0;
+	if (stat.st_size > IGNORE_FILE_MAX) {
+		ignore->overflown = true;
+		return 0;
+	}
+	bytes = mem_new((size_t)stat.st_size + 1);
+	r = ignore_bytes(file, (size_t)stat.st_size, bytes, &length);
+	if (r == 0)
+		ignore_add(ignore, path, bytes, length);
+	return r;
 }
 
 /* A tree chooses no time to spend: one file can be a gigabyte, one .gitignore 4096 patterns. */
@@ -168,7 +195,7 @@ static void found_repository(struct worktree_walk *walk, const char *directory)
 }
 
 /* Of what is not ignored each file is compared; where all is ignored a bare repository hides. */
-bool worktree_hides_bare(int dir)
+int worktree_hides_bare(int dir)
 {
 	static const struct {
 		const char *name;
@@ -176,11 +203,13 @@ bool worktree_hides_bare(int dir)
 	} parts[] = { { "HEAD", S_IFREG }, { "objects", S_IFDIR }, { "refs", S_IFDIR } };
 	struct stat stat;
 
-	for (size_t i = 0; i < ARRAY_SIZE(parts); i++)
-		if (fstatat(dir, parts[i].name, &stat, AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT) < 0 ||
-			(stat.st_mode & S_IFMT) != parts[i].type)
-			return false;
-	return true;
+	for (size_t i = 0; i < ARRAY_SIZE(parts); i++) {
+		if (fstatat(dir, parts[i].name, &stat, AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT) < 0)
+			return errno == ENOENT ? 0 : -errno;
+		if ((stat.st_mode & S_IFMT) != parts[i].type)
+			return 0;
+	}
+	return 1;
 }
 
 static void look_dirent(struct worktree_walk *walk, int dir, const char *directory,
@@ -197,6 +226,8 @@ static void look_dirent(struct worktree_walk *walk, int dir, const char *directo
 	type = stream_type(dir, entry);
 	if (type == DT_DIR)
 		names_add(directories, name);
+	else if (type == DT_UNKNOWN && errno != ENOENT)
+		walk_unknown(walk, directory, errno);
 	else
 		look_entry(walk, dir, directory, name, type, ignored);
 }
@@ -252,10 +283,13 @@ static void walk_directory(struct worktree_walk *walk, int dir, bool ignored, un
 	struct names directories CLEANUP(names_done) = { 0 };
 	char *directory CLEANUP(mem_done) = mem_dup(walk->path.data);
 	size_t rules = walk->ignore.count, length = walk->path.length;
+	int r;
 
-	if (!ignored)
-		worktree_ignore_read(&walk->ignore, dir, walk->path.data);
-	else if (worktree_hides_bare(dir))
+	r = ignored ? worktree_hides_bare(dir)
+		    : worktree_ignore_read(&walk->ignore, dir, directory);
+	if (r < 0)
+		walk_unknown(walk, directory, -r);
+	else if (r > 0)
 		found_repository(walk, directory);
 	read_directory(walk, dir, directory, ignored, &directories);
 	for (size_t i = 0; i < directories.count && walk->entries <= WALK_ENTRIES_MAX; i++) {

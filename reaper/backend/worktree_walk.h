@@ -36,8 +36,12 @@ void worktree_walk_done(struct worktree_walk *walk);
 /* Opens for reading without leaving a trace where that is allowed; as dir_open_below(). */
 int open_unnoticed(int dir, const char *name, int flags, struct error *error);
 
-/* Adds the rules of the .gitignore in an open directory, `path` below the tree, when it has one. */
-void worktree_ignore_read(struct ignore *ignore, int dir, const char *path);
+/*
+ * Adds the rules of the .gitignore in an open directory, `path` below the tree, when it has one. Of
+ * one that is too large, or on another mount, nothing is taken, and then nothing is ignored at all:
+ * it might have named what the rules above it ignore. 0; -errno, and nothing may be ignored there.
+ */
+int worktree_ignore_read(struct ignore *ignore, int dir, const char *path);
 
-/* Whether an open directory looks like a bare repository. */
-bool worktree_hides_bare(int dir);
+/* Whether an open directory looks like a bare repository: 1, 0, -errno. */
+int worktree_hides_bare(int dir);

@@ -30,7 +30,10 @@ static inline DIR *stream_open(int dir)
 	return stream;
 }
 
-/* DT_* of an entry, asked of the file where the directory does not tell; DT_UNKNOWN: it cannot be. */
+/*
+ * DT_* of an entry, asked of the file where the directory does not tell; DT_UNKNOWN: it cannot be, and
+ * errno says why (ENOENT: it is gone).
+ */
 static inline unsigned stream_type(int dir, const struct dirent *entry)
 {
 	struct stat stat;

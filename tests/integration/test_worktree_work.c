@@ -90,6 +90,31 @@ static void what_is_saved_nowhere_is_found(void **state)
 	check_changes(state, changes, ARRAY_SIZE(changes), BRANCH_DELETE, false);
 }
 
+/* What is ignored is given up, so whatever cannot be told counts as not ignored. */
+static void what_cannot_be_read_ignores_nothing(void **state)
+{
+	static const struct change changes[] = {
+#define TRACKED                                                                               \
+	"cd ws/r1; echo 1 >dir/f.o; git add -f dir/f.o; git commit -qm o; git branch other; " \
+	"echo 2 >dir/f.o; rm dir/b.txt dir/run.sh; "
+		{ TRACKED, WORK_DIRTY, "dir/f.o: " },
+		{ TRACKED "rm ../../" RECORD "/index; "
+			  "o=$(git rev-parse HEAD:dir); rm "
+			  "../../repo/.git/objects/${o%${o#??}}/${o#??}",
+			WORK_DIRTY, "dir/f.o: " },
+#undef TRACKED
+#define RULES "cd ws/r1; mkdir s; echo '!k.o' >s/.gitignore; "
+#define KEPT "git add s; git commit -qm s; git branch other; echo x >s/k.o"
+		{ RULES KEPT, WORK_DIRTY, "s/k.o: " },
+		{ RULES "head -c 1100000 /dev/zero | tr '\\0' '#' >>s/.gitignore; " KEPT,
+			WORK_DIRTY, "s/k.o: " },
+#undef KEPT
+#undef RULES
+	};
+
+	check_changes(state, changes, ARRAY_SIZE(changes), BRANCH_DELETE, false);
+}
+
 /* What git keeps for the worktree alone goes with its record. */
 static void work_that_only_the_git_record_knows_is_found(void **state)
 {
@@ -461,6 +486,7 @@ int main(void)
 		case_of(half_deleted_trees_whose_rest_is_saved_are_clean),
 		case_of(a_run_of_which_only_a_marker_is_left_can_be_proven_saved),
 		case_of(what_is_saved_nowhere_is_found),
+		case_of(what_cannot_be_read_ignores_nothing),
 		case_of(work_that_only_the_git_record_knows_is_found),
 		case_of(what_is_saved_or_scratch_is_clean),
 		case_of(refs_that_do_not_survive_save_nothing),

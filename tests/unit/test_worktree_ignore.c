@@ -1,6 +1,8 @@
 #include "git_fixture.h"
 
-#include "backend/worktree_ignore.h"
+#include "backend/worktree_walk.h"
+
+#include <errno.h>
 
 static void patterns_match_as_git_matches_them(void **state)
 {
@@ -110,6 +112,15 @@ static void too_many_rules_ignore_nothing(void **state)
 }
 
 /* Backtracking over every star would take longer than the universe has. */
+static void rules_that_cannot_be_read_are_not_no_rules(void **state)
+{
+	struct ignore ignore CLEANUP(ignore_done) = { 0 };
+
+	(void)state;
+	assert_int_equal(worktree_ignore_read(&ignore, -1, ""), -EBADF);
+	assert_int_equal(worktree_hides_bare(-1), -EBADF);
+}
+
 static void a_hostile_pattern_costs_no_more_than_its_length_squared(void **state)
 {
 	char pattern[400], path[400];
@@ -193,6 +204,7 @@ int main(void)
 		cmocka_unit_test(a_file_of_rules_reads_as_git_reads_it),
 		cmocka_unit_test(the_last_file_on_the_way_down_decides),
 		cmocka_unit_test(too_many_rules_ignore_nothing),
+		cmocka_unit_test(rules_that_cannot_be_read_are_not_no_rules),
 		cmocka_unit_test(a_hostile_pattern_costs_no_more_than_its_length_squared),
 		cmocka_unit_test_setup_teardown(
 			git_itself_agrees, git_fixture_make, git_fixture_drop),
