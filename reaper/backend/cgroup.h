@@ -14,7 +14,7 @@ struct cgroup_state {
 	char *root;                /* "/sbx.slice" */
 	int64_t kill_timeout_ms;
 	bool visits; /* a visit has nothing to do with groups but those that markers name */
-	int absent; /* why there is no cgroupfs: -ENOENT none is mounted, else -errno */
+	int absent;  /* why there is no cgroupfs: -ENOENT none is mounted, else -errno */
 	struct error absent_error;
 
 	bool bus_asked;

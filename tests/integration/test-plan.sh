@@ -17,7 +17,7 @@ stand() { find "$root" -mindepth 1 -maxdepth 1 -type d ! -name '.*' -printf '%f\
 plan() { reap --dry-run --json "$@" >"$world/plan" || true; }
 pass() { # its JSON is $world/pass, what it says besides $world/said, its exit code $code
 	code=0
-	reap --json --plan "$world/plan" "$@" >"$world/pass" 2>"$world/said" || code=$?
+	reap --json --plan "$world/plan" >"$world/pass" 2>"$world/said" || code=$?
 }
 refused() { # pattern of what it says; the plan is $world/bad
 	code=0

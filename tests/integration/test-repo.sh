@@ -210,7 +210,7 @@ mistakes() {
 	chmod o-w "$heap/.worktrees"
 }
 
-world_new
+world_new ""
 export XDG_STATE_HOME=$world/state
 mkdir "$XDG_STATE_HOME"
 heap_new "$world/app" "$many"

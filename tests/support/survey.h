@@ -13,7 +13,7 @@ enum { SPOTS_MAX = 16384 };
 struct spot {
 	long call;
 	struct place place;
-	size_t times;   /* that an undisturbed pass comes by */
+	size_t times; /* that an undisturbed pass comes by */
 };
 
 struct survey {
