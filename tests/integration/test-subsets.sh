@@ -22,6 +22,7 @@ keep_abandoned = 0
 keep_orphan = 0
 [limits]
 brake_runs = 0
+time_budget = 15m
 [containers]
 engine = unix://${SBX_TEST_ENGINE#unix://}"
 
