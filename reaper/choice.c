@@ -85,9 +85,11 @@ void choice_tell_missing(const struct choice *choice, const struct inventory *in
 	for (size_t i = 0; i < choice->runs->count; i++) {
 		const char *run = choice->runs->items[i];
 
+		char *shown CLEANUP(mem_done) = text_escape(run);
+
 		if (!inventory_find(inventory, run))
 			notice(choice->approval ? "run %s of the plan is there no more"
 						: "nothing is known of run %s",
-				run);
+				shown);
 	}
 }

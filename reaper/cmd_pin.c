@@ -82,6 +82,12 @@ static enum exit_code pin_mirror(const struct books *books, const struct record 
 			pin->run, error.text);
 		return EXIT_ATTENTION;
 	}
+	if (!root && books->settings.visited) {
+		notice("the pin of %s holds in your books alone: there is no root beside which others "
+		       "would see it",
+			pin->run);
+		return EXIT_ATTENTION;
+	}
 	error = (struct error){ 0 };
 	if (!root || keep_write(root, pin, &error) >= 0)
 		return EXIT_DONE;

@@ -174,13 +174,10 @@ enum { ANSWER_WAIT_MS = 2 * 60 * 1000 };
 
 static bool answered_yes(void)
 {
-	struct pollfd input = { .fd = STDIN_FILENO, .events = POLLIN };
+	int r = signals_wait(STDIN_FILENO, POLLIN, deadline_in_ms(ANSWER_WAIT_MS));
 	char *line CLEANUP(mem_done) = NULL;
 	size_t room = 0;
-	int r;
 
-	while ((r = poll(&input, 1, ANSWER_WAIT_MS)) < 0 && errno == EINTR)
-		;
 	if (r == 0)
 		(void)fputs("\nNo answer in two minutes. ", stderr);
 	return r > 0 && getline(&line, &room, stdin) > 0 && (line[0] == 'y' || line[0] == 'Y');

@@ -102,6 +102,35 @@ static void derive_contradictions(struct inventory *inventory, struct run *run)
 	}
 }
 
+static bool is_of_visited(const struct settings *settings, const struct resource *resource)
+{
+	char *git CLEANUP(mem_done) = resource->repo ? mem_printf("%s/.git", resource->repo) : NULL;
+
+	if (resource->kind != KIND_WORKTREE && resource->kind != KIND_BRANCH)
+		return false;
+	return !git || text_equal(resource->repo, settings->visited) ||
+	       text_equal(git, settings->visited);
+}
+
+/*
+ * A visit has nobody's settings that say what may go besides the repository's own worktrees and
+ * branches, and trusts its owner's markers: what they tell of besides is a matter for whoever registered
+ * it, and so is their run.
+ */
+static void derive_guests(
+	struct inventory *inventory, struct run *run, const struct settings *settings)
+{
+	for (size_t i = 0; i < run->resource_count; i++) {
+		const struct resource *resource = &run->resources[i];
+
+		if (resource->proof & (PROOF_ROW | PROOF_MARKER) &&
+			!is_of_visited(settings, resource))
+			run_refuse(inventory, run,
+				"%s %s is registered, and a visit looks after nothing but %s",
+				kind_name(resource->kind), resource->locator, settings->visited);
+	}
+}
+
 /* Whether it owns something besides what lies in the trash. */
 static bool has_more_than_trash(const struct run *run)
 {
@@ -211,6 +240,8 @@ void facts_derive(struct inventory *inventory, struct run *run, const struct set
 	run->facts.proven = run->facts.recorded;
 	derive_sight(inventory, run, settings);
 	derive_contradictions(inventory, run);
+	if (settings->visited)
+		derive_guests(inventory, run, settings);
 	derive_rest(inventory, run);
 	liveness_judge(inventory, run, &settings->policy);
 	if (run->facts.proven)

@@ -56,11 +56,13 @@ static bool selected(const struct plan_wish *wish, const struct run *run)
 	return wish->only->count == 0 || text_list_has(wish->only, run->id);
 }
 
+/* What nobody has looked into may be anything. */
 static bool changed(const struct plan_wish *wish, const struct run *run)
 {
 	char seal[SEAL_TEXT];
 
-	return wish->approval && !approval_holds(wish->approval, run->id, seal_of(run, seal));
+	return wish->approval && (run->facts.work_unasked || !approval_holds(wish->approval,
+								     run->id, seal_of(run, seal)));
 }
 
 /* What looking closer changes. */
@@ -120,7 +122,7 @@ static struct plan_limits limits_of(const struct inventory *inventory, const str
 	return (struct plan_limits){
 		.now_s = inventory->now_s,
 		.held = inventory->hold != NULL,
-		.filtered = wish->only->count > 0,
+		.filtered = wish->only->count > 0 && !wish->approval,
 		.approved = wish->approval != NULL,
 		.confirmed = wish->confirmed,
 		.max_runs = wish->max_runs,

@@ -13,6 +13,8 @@
 #include "text_list.h"
 #include "verbs.h"
 
+#include <termios.h>
+
 enum { LEVELS_MAX = 12, DIRECTORIES_MAX = 200000 };
 
 /* The way to the repositories. */
@@ -27,12 +29,16 @@ static void finding_done(struct finding *finding)
 	text_list_done(&finding->commons);
 }
 
-static bool is_repository(int dir)
+/*
+ * A file .git leads away: to whom a linked worktree or a submodule belongs, or wherever whoever wrote it
+ * wants. It is followed only where a person named the directory.
+ */
+static bool is_repository(int dir, bool named)
 {
 	struct stat stat;
 
 	if (dir_look(dir, ".git", &stat) == 0)
-		return true;
+		return named || S_ISDIR(stat.st_mode);
 	return dir_look(dir, "HEAD", &stat) == 0 && dir_look(dir, "refs", &stat) == 0 &&
 	       dir_look(dir, "objects", &stat) == 0 && S_ISDIR(stat.st_mode);
 }
@@ -53,7 +59,7 @@ static void find_in(struct finding *finding, int dir, const char *path, unsigned
 {
 	struct error error = { 0 };
 
-	if (!is_repository(dir))
+	if (!is_repository(dir, false))
 		find_below(finding, dir, path, level);
 	else if (find_one(finding, path, &error) < 0)
 		notice("%s", error.text);
@@ -134,7 +140,7 @@ static int find(struct finding *finding, const char *path, struct error *error)
 	dir = dir_open(path, NULL);
 	if (dir < 0)
 		return error_set(error, -dir, "--repo %.200s", shown);
-	if (is_repository(dir)) {
+	if (is_repository(dir, true)) {
 		r = find_one(finding, path, error);
 		if (r < 0)
 			error_prefix(error, "--repo");
@@ -185,8 +191,16 @@ enum exit_code visit_each(const struct options *options, visit_act *act)
 		notice("%zu directories could not be looked into for repositories", finding.unread);
 		code = EXIT_BLIND;
 	}
-	for (size_t i = 0; i < finding.commons.count && !signals_stop_wanted(); i++)
+	for (size_t i = 0; i < finding.commons.count; i++) {
+		if (signals_stop_wanted()) {
+			notice("asked to stop: %zu repositories were not visited",
+				finding.commons.count - i);
+			return exit_code_worse(code, EXIT_BLIND);
+		}
+		if (i > 0) /* a key pressed twice answers one question, not the next one too */
+			(void)tcflush(STDIN_FILENO, TCIFLUSH);
 		code = exit_code_worse(code, visit_one(options, finding.commons.items[i], act));
+	}
 	return code;
 }
 

@@ -59,9 +59,12 @@ static int branch_open(struct branch *branch, struct error *error)
 static int gitdir_uses(
 	const char *gitdir, const char *branch, struct arena *arena, struct error *error)
 {
-	/* A rebase detaches HEAD and remembers the branch, which git then counts as checked out. */
+	/*
+	 * A rebase detaches HEAD and remembers the branch, a bisect its short name: git then counts it
+	 * as checked out.
+	 */
 	static const char *const files[] = { "HEAD", "rebase-merge/head-name",
-		"rebase-apply/head-name" };
+		"rebase-apply/head-name", "BISECT_START" };
 	char *name CLEANUP(mem_done) = mem_printf("refs/heads/%s", branch);
 
 	for (size_t i = 0; i < ARRAY_SIZE(files); i++) {
@@ -72,7 +75,8 @@ static int gitdir_uses(
 
 		if (r < 0)
 			return r;
-		if (r > 0 && text_equal(text_starts(text, "ref: ") ? text + 5 : text, name))
+		if (r > 0 && (text_equal(text_starts(text, "ref: ") ? text + 5 : text, name) ||
+				     text_equal(text, branch)))
 			return 1;
 	}
 	return 0;

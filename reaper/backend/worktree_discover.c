@@ -1,5 +1,6 @@
 #include "worktree_discover.h"
 
+#include "base/clock.h"
 #include "base/pathname.h"
 #include "base/runid.h"
 #include "base/text.h"
@@ -194,6 +195,21 @@ static bool is_moved(const struct settings *settings, struct resource *found, st
 }
 
 /*
+ * A tree that is nowhere to be seen may have been moved, or its mount be missing. git keeps the record
+ * of one for three months (git-config(1), gc.worktreePruneExpire), and so does a visit.
+ */
+static bool is_given_up(struct resource *found)
+{
+	enum { GIT_EXPIRE_S = 90 * 86400 };
+
+	if (worktree_record_active_s(found->record) + GIT_EXPIRE_S <= clock_wall_s())
+		return true;
+	found->note = "its tree is gone, or was moved (git worktree repair): its record stays for "
+		      "three months, as with git worktree prune";
+	return false;
+}
+
+/*
  * Adoption wants both directions: a directory that took the place of a worktree which git still has
  * a record of is somebody else's. A visit also adopts the record of a tree that is provably gone.
  */
@@ -208,7 +224,8 @@ static bool agrees(const struct settings *settings, struct resource *found, stru
 		return false;
 	if (sight.present == TRI_YES)
 		return sight.agreed;
-	return settings->visited && sight.present == TRI_NO && !is_moved(settings, found, arena);
+	return settings->visited && sight.present == TRI_NO && !is_moved(settings, found, arena) &&
+	       is_given_up(found);
 }
 
 /* Whether the tree of a record lies directly below a root, where nothing was told. */

@@ -81,8 +81,10 @@ void worktree_visit_elsewhere(
 }
 
 /* 1, 0, -errno. */
-static int entry_names(int root, const char *name, const char *record, struct error *error)
+static int entry_names(
+	int root, const char *root_path, const char *name, const char *record, struct error *error)
 {
+	char *path CLEANUP(mem_done) = mem_printf("%s/%s", root_path, name);
 	int tree CLEANUP(fd_done) = dir_open_below(root, name, O_RDONLY | O_DIRECTORY, NULL);
 	struct arena arena CLEANUP(arena_done) = { 0 };
 	struct worktree_pointer pointer = { 0 };
@@ -93,7 +95,7 @@ static int entry_names(int root, const char *name, const char *record, struct er
 		return 0;
 	if (tree < 0)
 		return error_set(error, -tree, "look whose %s is", name);
-	r = worktree_pointer_read(tree, "/", &arena, &pointer, error);
+	r = worktree_pointer_read(tree, path, &arena, &pointer, error);
 	return r < 0 ? r
 		     : pointer.kind == POINTER_FILE && worktree_path_same(pointer.target, record);
 }
@@ -111,7 +113,7 @@ static int root_names(const char *root_path, const char *record, struct arena *a
 	while (r == 0 && stream && (entry = stream_next(stream))) {
 		if (entry->d_name[0] == '.' || stream_type(root, entry) != DT_DIR)
 			continue;
-		r = entry_names(root, entry->d_name, record, error);
+		r = entry_names(root, root_path, entry->d_name, record, error);
 		if (r > 0)
 			*ret_tree = arena_printf(arena, "%s/%s", root_path, entry->d_name);
 	}
@@ -179,11 +181,11 @@ static int add_packed(struct branches *branches, int common, struct error *error
 	return 0;
 }
 
-/* A rebase detaches HEAD and remembers the branch. What cannot be read is asked again of each branch. */
+/* A rebase detaches HEAD and remembers the branch, a bisect its short name. What cannot be read is asked again of each branch. */
 static void note_used(struct branches *branches, const char *gitdir)
 {
 	static const char *const files[] = { "HEAD", "rebase-merge/head-name",
-		"rebase-apply/head-name" };
+		"rebase-apply/head-name", "BISECT_START" };
 
 	for (size_t i = 0; i < ARRAY_SIZE(files); i++) {
 		char *path CLEANUP(mem_done) = mem_printf("%s/%s", gitdir, files[i]);
@@ -194,8 +196,8 @@ static void note_used(struct branches *branches, const char *gitdir)
 		if (worktree_gitfile_read(dir, pathname_last(path), &arena, &text, NULL, NULL) <= 0)
 			continue;
 		text = text_starts(text, "ref: ") ? text + strlen("ref: ") : text;
-		if (text_starts(text, heads))
-			text_list_add(&branches->used, text + strlen(heads));
+		text_list_add(
+			&branches->used, text_starts(text, heads) ? text + strlen(heads) : text);
 	}
 }
 

@@ -149,6 +149,8 @@ several() {
 	git -C "$forest/b/two.git" worktree add --quiet "$forest/b/two.git/.worktrees/t1" >/dev/null 2>&1
 	git init --quiet "$forest/.hidden/three"
 	ln -s "$heap" "$forest/link"
+	mkdir "$forest/led"
+	echo "gitdir: $heap/.git" >"$forest/led/.git" # what somebody wrote there leads nowhere
 	check "a directory with many repositories is as good" same \
 		"$(printf '%s\n' "$forest/a/deep/one/.git" "$forest/b/two.git" | sort)" \
 		"$("$SBX_REAP" list --json --repo "$forest" | jq -r .repo | sort)"
@@ -183,6 +185,26 @@ moved() {
 	check "the worktrees of a repository that was moved are nobody's" same 'keep foreign' \
 		"$("$SBX_REAP" list --json --repo "$world/linked2" --root "$world/aside/worktrees" |
 			jq -r '.runs[] | "\(.verdict) \(.reason)"' | sort -u)"
+}
+
+# A marker is the word of the repository's owner, who may not send a visit to anything else.
+guests() {
+	local repo=$world/guests
+	git init --quiet "$repo"
+	git -C "$repo" commit --quiet --allow-empty --message first
+	for run in plain group other; do
+		git -C "$repo" worktree add --quiet "$repo/.worktrees/$run" >/dev/null 2>&1
+		printf '[run]\nid = %s\ncreated = 2020-01-01T00:00:00Z\nfinished = 2020-01-02T00:00:00Z\noutcome = ok\n' \
+			"$run" >"$repo/.worktrees/$run.sbx"
+	done
+	echo "cgroup = $cgroup_locator/somebodys" >>"$repo/.worktrees/group.sbx"
+	printf 'repo = %s\nbranch = main\n' "$heap" >>"$repo/.worktrees/other.sbx"
+	mkdir "$cgroup/somebodys"
+	check "what a marker names besides is not a visit's" same 'group refused,other refused,plain finished_ok' \
+		"$("$SBX_REAP" list --json --repo "$repo" | jq -r '.runs[] | "\(.run) \(.reason)"' | paste -sd,)"
+	"$SBX_REAP" --yes --repo "$repo" </dev/null >/dev/null 2>&1
+	check "and stays" test -d "$cgroup/somebodys" -a -d "$repo/.worktrees/other"
+	check "while its own worktree goes" test ! -e "$repo/.worktrees/plain"
 }
 
 refused() { # exit code, pattern, arguments
@@ -225,6 +247,7 @@ all_done
 branches
 pins
 several
+guests
 links
 moved
 mistakes

@@ -35,9 +35,10 @@ heap_commit() { # message; on no branch, with its id
 	heap_git commit-tree -p main -m "$1" 'main^{tree}'
 }
 
-# Nothing in it was touched for three days.
+# Nothing in it was touched for three days, and trees that are gone have been so for a hundred.
 heap_quiet() {
 	find "$heap/.git" -exec touch --no-dereference --date '-3 days' {} +
+	find "$heap/.git/worktrees/"gone* -exec touch --no-dereference --date '-100 days' {} +
 }
 
 # heap_new DIRECTORY COUNT: a repository with so many clean stale worktrees beside one of each kind.
