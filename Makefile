@@ -27,7 +27,6 @@ userunitdir ?= $(prefix)/lib/systemd/user
 tmpfilesdir ?= $(prefix)/lib/tmpfiles.d
 catalogdir ?= $(prefix)/lib/systemd/catalog
 sysusersdir ?= $(prefix)/lib/sysusers.d
-datadir ?= $(prefix)/share/sbx-reap
 sysconfdir ?= /etc
 
 PACKAGES := libgit2 sqlite3 libcurl jansson libsystemd inih libarchive zlib
@@ -171,7 +170,7 @@ INSTALLED = $(sbindir)/sbx-reap $(bindir)/sbx-run $(mandir)/man8/sbx-reap.8 $(ma
 	$(unitdir)/sbx-reap.timer $(unitdir)/sbx-reap-probe.service $(unitdir)/sbx-reap-probe.timer \
 	$(userunitdir)/sbx-reap.service $(userunitdir)/sbx-reap.timer \
 	$(tmpfilesdir)/sbx-reap.conf $(sysusersdir)/sbx-reap.conf \
-	$(catalogdir)/sbx-reap.catalog $(datadir)/sbx-reap.rules.yml $(datadir)/sbx-reap.dashboard.json
+	$(catalogdir)/sbx-reap.catalog $(datadir)/sbx-reap/sbx-reap.rules.yml $(datadir)/sbx-reap/sbx-reap.dashboard.json
 SETTINGS = $(DESTDIR)$(sysconfdir)/sbx/reap.ini
 
 install:
@@ -192,8 +191,8 @@ install:
 		$(DESTDIR)$(unitdir)/sbx-reap.service $(DESTDIR)$(unitdir)/sbx-reap-probe.service
 	$(INSTALL) -D -m 644 units/sbx-reap.tmpfiles.conf $(DESTDIR)$(tmpfilesdir)/sbx-reap.conf
 	$(INSTALL) -D -m 644 units/sbx-reap.sysusers.conf $(DESTDIR)$(sysusersdir)/sbx-reap.conf
-	$(INSTALL) -D -m 644 units/sbx-reap.rules.yml $(DESTDIR)$(datadir)/sbx-reap.rules.yml
-	$(INSTALL) -D -m 644 units/sbx-reap.dashboard.json $(DESTDIR)$(datadir)/sbx-reap.dashboard.json
+	$(INSTALL) -D -m 644 units/sbx-reap.rules.yml $(DESTDIR)$(datadir)/sbx-reap/sbx-reap.rules.yml
+	$(INSTALL) -D -m 644 units/sbx-reap.dashboard.json $(DESTDIR)$(datadir)/sbx-reap/sbx-reap.dashboard.json
 	$(INSTALL) -D -m 644 units/sbx-reap.catalog $(DESTDIR)$(catalogdir)/sbx-reap.catalog
 	[ -e $(SETTINGS) ] || $(INSTALL) -D -m 644 units/reap.ini $(SETTINGS)
 	[ -n "$(DESTDIR)" ] || systemd-sysusers $(sysusersdir)/sbx-reap.conf
@@ -208,7 +207,7 @@ uninstall:
 	rm -f $(addprefix $(DESTDIR),$(INSTALLED))
 	rmdir --ignore-fail-on-non-empty $(DESTDIR)$(datadir)/sbx-reap 2>/dev/null || true
 	! cmp -s units/reap.ini $(SETTINGS) || rm -f $(SETTINGS)
-	rmdir --ignore-fail-on-non-empty $(DESTDIR)$(sysconfdir)/sbx $(DESTDIR)$(datadir) 2>/dev/null || true
+	rmdir --ignore-fail-on-non-empty $(DESTDIR)$(sysconfdir)/sbx 2>/dev/null || true
 	[ -n "$(DESTDIR)" ] || [ ! -d /run/systemd/system ] || systemctl daemon-reload
 
 clean: ; rm -rf build
