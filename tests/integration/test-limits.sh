@@ -253,6 +253,12 @@ check "why of one that stays says retained" says '^young: keep, retained$' "$(re
 pass --run young
 check "a pass for one run presses nobody" same '0 older oldest pinned young live' \
 	"$code $(stand | tr ' ' '\n' | grep -v live | paste -sd' ') live"
+reap --dry-run --json --plan "$world/plan" >"$world/approved" || true
+check "an approved plan presses those that it names" same 'older oldest true' \
+	"$(with_reason "$world/approved" pressure) $(jq .pressure[].relieved "$world/approved")"
+jq '.runs |= map(select(.run == "older"))' "$world/plan" >"$world/narrow"
+reap --dry-run --json --plan "$world/narrow" >"$world/approved" || true
+check "and no other" same older "$(with_reason "$world/approved" pressure)"
 reasons "$world/plan" >"$world/planned"
 pass
 check "the pass does what the dry run said" same "$(cat "$world/planned")" "$(reasons "$world/pass")"
