@@ -138,17 +138,27 @@ int group_units_stop(struct cgroup_state *state, const char *path, const char *r
 					      : tour_stop(&tour, unit.name, recorded);
 }
 
+/* What is gone by now does not start; what cannot be asked may. 1, 0, -errno. */
+static int member_starts(struct bus *bus, const char *name, struct error *error)
+{
+	struct bus_unit unit;
+	int r = bus_unit_get(bus, name, &unit, error);
+
+	if (r < 0)
+		return r == -ENOENT ? 0 : r;
+	return unit_starts(&unit);
+}
+
 static int slice_starts_below(struct bus *bus, const char *slice, int depth, struct error *error)
 {
 	char **names CLEANUP(bus_names_done) = NULL;
-	struct bus_unit unit;
 	int r = depth > SLICES_DEEP ? 0 : bus_slice_members(bus, slice, &names, error);
 
 	for (char **name = names; name && *name && r == 0; name++) {
 		if (text_ends(*name, ".slice"))
 			r = slice_starts_below(bus, *name, depth + 1, error);
 		else if (text_ends(*name, ".service"))
-			r = bus_unit_get(bus, *name, &unit, error) == 0 && unit_starts(&unit);
+			r = member_starts(bus, *name, error);
 	}
 	return r == -ENOENT ? 0 : r;
 }
