@@ -4,7 +4,6 @@
 #include "apply_teardown.h"
 #include "base/clock.h"
 #include "base/pathname.h"
-#include "base/text.h"
 #include "facts.h"
 #include "inventory.h"
 #include "os/dir.h"
@@ -243,9 +242,9 @@ static int stop_begun(
 static bool run_has_proven(const struct run *run, const struct resource *resource)
 {
 	for (size_t i = 0; i < run->resource_count; i++)
-		if (run->resources[i].kind == resource->kind &&
-			text_equal(run->resources[i].locator, resource->locator))
-			return resource_proven(&run->resources[i]);
+		if (resource_is(&run->resources[i], resource) &&
+			resource_proven(&run->resources[i]))
+			return true;
 	return false;
 }
 

@@ -218,8 +218,7 @@ static struct resource *run_new_resource(struct inventory *inventory, struct run
 	return &run->resources[run->resource_count++];
 }
 
-/* Ids are unique wherever they were given; a volume has only a name, and that at each engine. */
-static bool resource_is(const struct resource *known, const struct resource *other)
+bool resource_is(const struct resource *known, const struct resource *other)
 {
 	if (known->kind != other->kind || !text_equal(known->locator, other->locator))
 		return false;

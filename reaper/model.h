@@ -372,8 +372,14 @@ struct run *inventory_run(struct inventory *inventory, const char *id);
 struct run *inventory_find(const struct inventory *inventory, const char *id); /* or NULL */
 
 /*
- * Adds a resource to a run, or joins it with the one of the same kind and locator that the run has
- * already: proofs are united, told fields that are still empty are filled. Strings are copied.
+ * Whether both are one thing of a run. Ids are unique wherever they were given; a volume has only a
+ * name, and that at each engine.
+ */
+bool resource_is(const struct resource *known, const struct resource *other);
+
+/*
+ * Adds a resource to a run, or joins it with the one that the run has already (resource_is): proofs
+ * are united, told fields that are still empty are filled. Strings are copied.
  * The pointer is good until the next one is added to the same run.
  */
 struct resource *run_add_resource(

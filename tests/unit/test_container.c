@@ -316,6 +316,7 @@ static void volumes_of_one_name_at_two_engines_are_two(void **state)
 		assert_int_equal(bench.inventory.runs[0]->resource_count, 2);
 		assert_string_equal(found(&bench, "r1", 0)->at, bench.stub.url);
 		assert_string_equal(found(&bench, "r1", 1)->at, second.url);
+		assert_false(resource_is(found(&bench, "r1", 0), found(&bench, "r1", 1)));
 	}
 	stub_stop(&second);
 }
