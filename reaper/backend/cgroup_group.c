@@ -108,12 +108,27 @@ static int unit_is_due(struct cgroup_state *state, const struct bus_unit *unit, 
 					       : unit_starts(unit);
 }
 
+/*
+ * Whether the unit that has the name of the registered group is the one that had the group. Where that
+ * was a group and no unit's, and is gone, it is not. 0 or -ESTALE.
+ */
+static int group_check_successor(const struct resource *resource, const struct bus_unit *unit,
+	bool gone, struct error *error)
+{
+	if (gone && resource->ino && !resource->token)
+		return error_say(error, ESTALE,
+			"the registered group was no unit's and is gone: unit %s is another's",
+			unit->name);
+	return unit_check_identity(resource->token, unit, error);
+}
+
 /* Nothing runs in the group, if it is there at all: systemd may know of more that will. */
 static void probe_unit(struct cgroup_state *state, struct resource *resource, const char *path,
 	struct arena *arena)
 {
 	struct error error = { 0 };
 	struct bus_unit unit;
+	bool gone = resource->present == TRI_NO;
 	int due = 0, r;
 
 	if (resource->proof == PROOF_NONE)
@@ -130,7 +145,7 @@ static void probe_unit(struct cgroup_state *state, struct resource *resource, co
 		return;
 	}
 	resource->present = TRI_YES;
-	if (unit_check_identity(resource->token, &unit, &error) < 0) {
+	if (group_check_successor(resource, &unit, gone, &error) < 0) {
 		resource->contradicts = true;
 		resource->note = arena_dup(arena, error.text);
 	} else if (due) {
@@ -225,6 +240,18 @@ static int group_open_proven(struct cgroup_state *state, const struct resource *
 	return r < 0 ? group_fail(error, r, path) : TAKE_FD(group);
 }
 
+/* Before the units of a group are stopped that is not there to be proven. 0, -ESTALE, -errno. */
+static int gone_check_units(struct cgroup_state *state, const struct resource *resource,
+	const char *path, struct error *error)
+{
+	struct bus_unit unit;
+	int r = resource->ino && !resource->token ? unit_of_group(state, path, &unit, error) : 0;
+
+	if (r <= 0 || text_equal(unit.active_state, "inactive"))
+		return r < 0 ? r : 0;
+	return group_check_successor(resource, &unit, true, error);
+}
+
 /*
  * Killed behind systemd's back a service with Restart= is started again. So the units of the group
  * are stopped by systemd, and what is left in it then is ours to end. *ret_group is open, or -ENOENT.
@@ -238,7 +265,9 @@ static int group_stop_units(struct cgroup_state *state, const struct resource *r
 
 	if (group < 0 && group != -ENOENT)
 		return group;
-	r = group_units_stop(state, path, resource->token, deadline_ms, error);
+	r = group < 0 ? gone_check_units(state, resource, path, error) : 0;
+	if (r == 0)
+		r = group_units_stop(state, path, resource->token, deadline_ms, error);
 	if (r < 0)
 		return group_fail(error, r, path);
 	*ret_group = group < 0 ? -ENOENT : TAKE_FD(group);
