@@ -140,17 +140,24 @@ static void print_source(const struct source *source, FILE *file)
 	(void)fprintf(file, "} %d\n", source->ok == TRI_YES);
 }
 
-/* Two answers of one source would be one sample twice, of which Prometheus takes none. */
-static bool is_repeated(const struct inventory *inventory, size_t place)
+static bool is_same_source(const struct source *source, const struct source *other)
 {
+	return text_equal(other->name, source->name) &&
+	       text_equal(other->at ? other->at : "", source->at ? source->at : "");
+}
+
+/* Two answers of one source would be one sample twice, of which Prometheus takes none. */
+static bool is_repeated(const struct metrics *metrics, size_t place)
+{
+	const struct inventory *inventory = metrics->report->inventory;
 	const struct source *source = &inventory->sources[place];
 
+	if (is_same_source(source, &metrics->failed))
+		return true;
 	for (size_t i = 0; i < inventory->source_count; i++) {
 		const struct source *other = &inventory->sources[i];
-		bool same = text_equal(other->name, source->name) &&
-			    text_equal(other->at ? other->at : "", source->at ? source->at : "");
 
-		if (i != place && same &&
+		if (i != place && is_same_source(source, other) &&
 			(other->ok == source->ok ? i < place : other->ok == TRI_NO))
 			return true;
 	}
@@ -171,7 +178,7 @@ static void print_sources(const struct metrics *metrics, FILE *file)
 	for (size_t i = 0; inventory && i < inventory->source_count; i++) {
 		const struct source *source = &inventory->sources[i];
 
-		if (source->ok == TRI_UNKNOWN || is_repeated(inventory, i))
+		if (source->ok == TRI_UNKNOWN || is_repeated(metrics, i))
 			continue;
 		print_source(source, file);
 		blind += source->ok == TRI_NO;

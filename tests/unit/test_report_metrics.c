@@ -196,6 +196,19 @@ static void a_source_is_told_once_and_by_its_worst_answer(void **state)
 	assert_null(strstr(told->text, "containers"));
 }
 
+static void a_source_that_failed_after_it_had_answered_is_told_once(void **state)
+{
+	struct told *told = *state;
+
+	inventory_add_source(&told->inventory, "store", "/x/state.db", TRI_YES, NULL);
+	told->metrics.failed =
+		(struct source){ .name = "store", .at = "/x/state.db", .ok = TRI_NO };
+	tell(told);
+	assert_line(told, "sbx_reap_source_up{source=\"store\",at=\"/x/state.db\"} 0");
+	assert_line(told, "sbx_reap_blind_sources 1");
+	assert_null(strstr(told->text, "at=\"/x/state.db\"} 1"));
+}
+
 static void a_pass_that_saw_nothing_tells_what_it_knows(void **state)
 {
 	struct told *told = *state;
@@ -252,6 +265,7 @@ int main(void)
 		TEST(pinned_bytes_are_told_only_when_all_are_known),
 		TEST(a_label_cannot_break_out_of_its_quotes),
 		TEST(a_source_is_told_once_and_by_its_worst_answer),
+		TEST(a_source_that_failed_after_it_had_answered_is_told_once),
 		TEST(a_pass_that_saw_nothing_tells_what_it_knows),
 		TEST(hold_brake_probes_and_disks_are_told),
 	};
