@@ -247,9 +247,12 @@ static void print_probes(const struct metrics *metrics, FILE *file)
 	if (!metrics->probe_count)
 		return;
 	metric_head(file, "probe_ok", "gauge", "Whether the last probe found this as it must be.");
-	for (size_t i = 0; i < metrics->probe_count; i++)
+	for (size_t i = 0; i < metrics->probe_count; i++) {
+		if (text_equal(metrics->probes[i].outcome, "put off"))
+			continue; /* nothing was found out, and nothing is held for it */
 		metric_sample_of(file, "probe_ok", "check", metrics->probes[i].check,
 			text_equal(metrics->probes[i].outcome, "ok"));
+	}
 	metric_moment(file, "last_probe_timestamp_seconds", "When the last probe ended.",
 		metrics->probes[0].at_s);
 }

@@ -237,7 +237,7 @@ static void hold_brake_probes_and_disks_are_told(void **state)
 		.roots = roots, .root_count = 1, .used_bytes = 90, .total_bytes = 100, .full = true
 	};
 	static const struct probe_result probes[] = { { "due", "ok", NOW_S - 9 },
-		{ "write", "FAILED", NOW_S - 9 } };
+		{ "write", "FAILED", NOW_S - 9 }, { "fresh", "put off", NOW_S - 9 } };
 
 	told->inventory.hold = &hold;
 	told->inventory.brake.state = BRAKE_HOLDS;
@@ -250,6 +250,7 @@ static void hold_brake_probes_and_disks_are_told(void **state)
 	assert_line(told, "sbx_reap_brake 1");
 	assert_line(told, "sbx_reap_probe_ok{check=\"due\"} 1");
 	assert_line(told, "sbx_reap_probe_ok{check=\"write\"} 0");
+	assert_null(strstr(told->text, "fresh")); /* not found out */
 	assert_line(told, "sbx_reap_last_probe_timestamp_seconds 1795966371");
 	assert_line(told, "sbx_reap_filesystem_used_bytes{root=\"/srv/a\"} 90");
 	assert_line(told, "sbx_reap_filesystem_pressure{root=\"/srv/a\"} 1");
