@@ -325,7 +325,7 @@ int pass_close(const struct session *session, const struct report *report, enum 
 		.reaped = (int64_t)totals.reaped,
 		.partial = (int64_t)totals.partial,
 		.failed = (int64_t)totals.failed,
-		.stopped = (int64_t)totals.stop,
+		.stopped = (int64_t)totals.stopped,
 		.bytes_freed = totals.bytes_freed,
 		.exit_code = (int)code,
 		.blind = blind,

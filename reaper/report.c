@@ -79,6 +79,8 @@ struct report_totals report_count(const struct report *report)
 		totals.keep += run->decision.verdict == VERDICT_KEEP;
 		totals.stop += run->decision.verdict == VERDICT_STOP;
 		totals.reap += run->decision.verdict == VERDICT_REAP;
+		totals.stopped +=
+			run->decision.verdict == VERDICT_STOP && run->result == RESULT_KEPT;
 		totals.reaped += run->result == RESULT_REAPED;
 		totals.partial += run->result == RESULT_PARTIAL;
 		totals.failed += run->result == RESULT_FAILED;

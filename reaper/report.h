@@ -22,8 +22,9 @@ struct report {
 
 /* What all runs come to, shown or not. */
 struct report_totals {
-	size_t runs, keep, stop, reap, reaped, partial, failed;
-	size_t hidden; /* by the view */
+	size_t runs, keep, stop, reap;           /* decided */
+	size_t reaped, stopped, partial, failed; /* done */
+	size_t hidden;                           /* by the view */
 	int64_t bytes_freed;
 	size_t measured, unmeasured; /* runs that are there, by whether their size is known */
 	/* Of those measured: what goes, and what stays; what is pinned is a part of that. */

@@ -185,7 +185,7 @@ static int send_pass(const struct report *report, enum exit_code code)
 	add_int(&entry, "SBX_REAPED", (int64_t)totals.reaped);
 	add_int(&entry, "SBX_PARTIAL", (int64_t)totals.partial);
 	add_int(&entry, "SBX_FAILED", (int64_t)totals.failed);
-	add_int(&entry, "SBX_STOPPED", (int64_t)totals.stop);
+	add_int(&entry, "SBX_STOPPED", (int64_t)totals.stopped);
 	add_int(&entry, "SBX_KEPT", (int64_t)totals.keep);
 	add_int(&entry, "SBX_BYTES", totals.bytes_freed);
 	add_int(&entry, "SBX_DURATION_US", report->took_ms * 1000);

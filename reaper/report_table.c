@@ -198,7 +198,7 @@ void report_totals_line(const struct report *report, FILE *file)
 			"%zu runs: %zu reaped, %zu partial, %zu failed, %zu stopped, %zu kept; %s "
 			"freed in "
 			"%.1fs",
-			totals.runs, totals.reaped, totals.partial, totals.failed, totals.stop,
+			totals.runs, totals.reaped, totals.partial, totals.failed, totals.stopped,
 			totals.keep, bytes, (double)report->took_ms / 1000.0);
 	if (totals.hidden)
 		(void)fprintf(file, "; %zu of them are not shown", totals.hidden);
