@@ -197,13 +197,19 @@ static int worse(int r, int next)
 	return r < 0 ? r : next;
 }
 
+/* Of what was due and had no turn only the next pass has something to tell. */
+static bool had_turn(const struct run *run)
+{
+	return run->decision.verdict == VERDICT_KEEP || run->result != RESULT_NONE;
+}
+
 int report_journal(const struct report *report, enum exit_code code)
 {
 	const struct inventory *inventory = report->inventory;
 	int r = 0;
 
 	for (size_t i = 0; i < inventory->run_count; i++)
-		if (report_shows(report, inventory->runs[i]))
+		if (report_shows(report, inventory->runs[i]) && had_turn(inventory->runs[i]))
 			r = worse(r, send_run(report, inventory->runs[i]));
 	for (size_t i = 0; i < inventory->source_count; i++)
 		if (inventory->sources[i].ok == TRI_NO)

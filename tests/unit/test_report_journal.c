@@ -183,6 +183,22 @@ static void what_is_kept_as_always_is_no_entry(void **state)
 	assert_string_equal(none, "");
 }
 
+/* The database failed before its turn: neither was it kept, nor is it stopped. */
+static void what_had_no_turn_is_no_entry_and_not_counted(void **state)
+{
+	struct told told CLEANUP(told_done) = { 0 };
+	char *pass CLEANUP(mem_done) = NULL, *none CLEANUP(mem_done) = NULL;
+
+	(void)tell_run(&told, "r1", VERDICT_REAP, REASON_ABANDONED, RESULT_NONE);
+	(void)tell_run(&told, "r2", VERDICT_STOP, REASON_OVER_DEADLINE, RESULT_NONE);
+	assert_int_equal(report_journal(&told.report, EXIT_STATE), 0);
+	pass = received(state);
+	assert_field(pass, "SBX_STOPPED=0");
+	assert_field(pass, "SBX_KEPT=0");
+	none = received(state);
+	assert_string_equal(none, "");
+}
+
 /* A field with a line break in it would be sent in another form, and what is behind it be a field. */
 static void bytes_from_outside_make_no_field_of_their_own(void **state)
 {
@@ -239,6 +255,7 @@ int main(void)
 		cmocka_unit_test(each_thing_that_a_pass_did_is_an_entry_of_its_kind),
 		cmocka_unit_test(an_entry_has_what_a_program_looks_for),
 		cmocka_unit_test(what_is_kept_as_always_is_no_entry),
+		cmocka_unit_test(what_had_no_turn_is_no_entry_and_not_counted),
 		cmocka_unit_test(bytes_from_outside_make_no_field_of_their_own),
 		cmocka_unit_test(a_stream_is_the_journal_when_the_environment_names_it),
 	};
