@@ -394,7 +394,8 @@ static int nobody_holds(struct probing *probing, struct error *error)
 		hold->by ? " by " : "", hold->by ? hold->by : "", hold->reason ? ": " : "",
 		hold->reason ? hold->reason : "");
 	print_findings(&probing->findings);
-	r = note_findings(probing->books.store, &probing->findings, error);
+	/* What the last probe found out stays for whoever counts: nothing was tried. */
+	r = note_finding(probing->books.store, &probing->findings.list[0], error);
 	return r < 0 ? r : 0;
 }
 
