@@ -244,6 +244,12 @@ static struct pass_time time_of(struct reaping *reaping)
 	};
 }
 
+/* What a person does not select is filtered in such a pass, and left alone. */
+static bool selects(const struct reaping *reaping)
+{
+	return reaping->choice.runs->count || reaping->choice.approval;
+}
+
 static int act(struct reaping *reaping, struct error *error)
 {
 	const struct pass_time time = time_of(reaping);
@@ -258,11 +264,9 @@ static int act(struct reaping *reaping, struct error *error)
 		alert_of_brake(reaping, tripped_before_s);
 	r = pass_apply(&reaping->session, reaping->pass, &time, &reaping->plan, &reaping->inventory,
 		error);
-	/* What is not selected is left alone. */
-	return r < 0 || reaping->choice.runs->count || reaping->choice.approval
-		       ? r
-		       : pass_end_salvages(&reaping->session, &reaping->inventory, salvage_stays,
-				 reaping, error);
+	return r < 0 || selects(reaping) ? r
+					 : pass_end_salvages(&reaping->session, &reaping->inventory,
+						   salvage_stays, reaping, error);
 }
 
 /* Nobody would wonder at a pass that only ever defers: the next one may find no more time either. */
@@ -289,7 +293,7 @@ static enum exit_code publish(
 	};
 	struct error error = { 0 };
 
-	if (reaping->options->runs.count || metrics_write(&reaping->session, &end, &error) >= 0)
+	if (selects(reaping) || metrics_write(&reaping->session, &end, &error) >= 0)
 		return code;
 	alert("the metrics are those of an earlier pass: %s", error.text);
 	return exit_code_worse(code, EXIT_ATTENTION);
@@ -314,13 +318,14 @@ static enum exit_code tell(struct reaping *reaping, int failed, struct error *er
 			reaping->session.store, reaping->pass, &reaping->inventory, error);
 	if (failed >= 0)
 		failed = pass_close(&reaping->session, &report, code, error);
+	if (failed < 0)
+		code = exit_code_worse(code, complain(error, failed));
+	code = publish(reaping, &report, code); /* before anybody who reads may keep us waiting */
 	if (reaping->options->json)
 		report_json(&report, stdout);
 	else if (!journal_has(STDOUT_FILENO) || report_journal(&report, code) < 0)
 		report_table(&report, stdout);
-	if (failed < 0)
-		code = exit_code_worse(code, complain(error, failed));
-	return publish(reaping, &report, code);
+	return code;
 }
 
 /* A visit_act. */

@@ -57,6 +57,10 @@ rm "$file"
 reap --run r2 >/dev/null
 check "a pass of selected runs writes none: all others are filtered in it" test ! -e "$file"
 
+reap --dry-run --json >"$world/plan.json"
+reap --plan "$world/plan.json" >/dev/null
+check "and neither does one of an approved plan" test ! -e "$file"
+
 reap hold --reason "a look" >/dev/null
 reap >/dev/null || true
 check "a pass that is held tells of the hold" has 'sbx_reap_hold 1'
