@@ -11,7 +11,13 @@
 #include "os/mounts.h"
 #include "os/processes.h"
 
-enum { STATE_MAX = 1024 * 1024, ROOTS_MAX = 64, ENTRIES_MAX = 4096, NETNS_ID = 12 };
+enum {
+	STATE_MAX = 1024 * 1024,
+	ROOTS_MAX = 64,
+	ENTRIES_MAX = 4096,
+	NETNS_ID = 12,
+	NOBODYS_GROUP = 65534
+};
 
 /* What is going on while all is looked at. */
 struct hunt {
@@ -98,11 +104,16 @@ static int state_read(struct hunt *hunt, int root, const char *id, const char *f
 	return r < 0 ? r : engine_json_runtime(&body, &hunt->leftovers->arena, ret_runtime, NULL);
 }
 
-static void state_judge(
-	struct hunt *hunt, const char *root, const char *id, const struct engine_runtime *runtime)
+/* Where a runtime keeps states, and what makes a shell the one whose they are; "": it is root's. */
+struct state_root {
+	const char *path, *as_owner;
+};
+
+static void state_judge(struct hunt *hunt, const struct state_root *place, const char *id,
+	const struct engine_runtime *runtime)
 {
 	struct arena *arena = &hunt->leftovers->arena;
-	const char *tool = text_ends(root, "/crun") ? "crun" : "runc";
+	const char *root = place->path, *tool = text_ends(root, "/crun") ? "crun" : "runc";
 
 	if (!has_ended(runtime))
 		return;
@@ -111,18 +122,18 @@ static void state_judge(
 			.detail = arena_printf(arena,
 				"state of container %s in %s: its process %lld has ended", id, root,
 				(long long)runtime->pid),
-			.command = arena_printf(
-				arena, "%s --root %s delete --force %s", tool, root, id),
+			.command = arena_printf(arena, "%s%s --root %s delete --force %s",
+				place->as_owner, tool, root, id),
 			.cgroup = without_mount(arena, runtime->cgroup),
 		});
 }
 
 /* A runtime gives no name but such as an engine's. */
-static void find_in_root(struct hunt *hunt, const char *root)
+static void find_in_root(struct hunt *hunt, const struct state_root *root)
 {
-	int dir CLEANUP(fd_done) = dir_open(root, NULL);
+	int dir CLEANUP(fd_done) = dir_open(root->path, NULL);
 	DIR *stream CLEANUP(stream_done) = dir < 0 ? NULL : stream_open(dir);
-	const char *file = text_ends(root, "/crun") ? "status" : "state.json";
+	const char *file = text_ends(root->path, "/crun") ? "status" : "state.json";
 	const struct dirent *entry;
 
 	for (int i = 0; i < ENTRIES_MAX && stream && (entry = stream_next(stream)); i++) {
@@ -135,14 +146,31 @@ static void find_in_root(struct hunt *hunt, const char *root)
 }
 
 struct state_roots {
-	const char *paths[ROOTS_MAX];
+	const char *paths[ROOTS_MAX], *as_owner[ROOTS_MAX];
 	size_t count;
 };
 
-static void state_roots_add(struct state_roots *roots, const char *path)
+static void state_roots_add(struct state_roots *roots, const char *path, const char *as_owner)
 {
-	if (roots->count < ROOTS_MAX)
-		roots->paths[roots->count++] = path;
+	if (roots->count == ROOTS_MAX)
+		return;
+	roots->paths[roots->count] = path;
+	roots->as_owner[roots->count++] = as_owner;
+}
+
+/*
+ * A user may have written anything there, and a runtime of root's would act on it: so it is to be the
+ * user's. Whose files they are has enough of that; which groups the user is in nobody here knows.
+ */
+static void state_roots_add_user(struct state_roots *roots, struct arena *arena, int64_t uid)
+{
+	static const char *const tools[] = { "runc", "crun" };
+	const long long user = uid;
+
+	for (size_t i = 0; i < ARRAY_SIZE(tools); i++)
+		state_roots_add(roots, arena_printf(arena, "/run/user/%lld/%s", user, tools[i]),
+			arena_printf(arena, "setpriv --reuid %lld --regid %d --clear-groups -- ",
+				user, NOBODYS_GROUP));
 }
 
 /* Root's, and those of users: their names are numbers. */
@@ -152,16 +180,12 @@ static void state_roots_list(struct state_roots *roots, struct arena *arena)
 	const struct dirent *entry;
 	int64_t uid;
 
-	state_roots_add(roots, "/run/runc");
-	state_roots_add(roots, "/run/crun");
-	state_roots_add(roots, "/run/docker/runtime-runc/moby");
+	state_roots_add(roots, "/run/runc", "");
+	state_roots_add(roots, "/run/crun", "");
+	state_roots_add(roots, "/run/docker/runtime-runc/moby", "");
 	while (users && (entry = stream_next(users)))
-		if (text_to_int64(entry->d_name, 0, UINT32_MAX, &uid) == 0) {
-			state_roots_add(
-				roots, arena_printf(arena, "/run/user/%lld/runc", (long long)uid));
-			state_roots_add(
-				roots, arena_printf(arena, "/run/user/%lld/crun", (long long)uid));
-		}
+		if (text_to_int64(entry->d_name, 0, UINT32_MAX, &uid) == 0)
+			state_roots_add_user(roots, arena, uid);
 }
 
 /* A user can mount in a directory of the user's; what does not answer is left alone. */
@@ -174,7 +198,8 @@ static void find_states(struct hunt *hunt)
 	(void)answering_ask(roots.paths, roots.count, silent, NULL);
 	for (size_t i = 0; i < roots.count; i++)
 		if (!silent[i])
-			find_in_root(hunt, roots.paths[i]);
+			find_in_root(hunt,
+				&(const struct state_root){ roots.paths[i], roots.as_owner[i] });
 }
 
 /* ---- mounts and network namespaces ---- */
@@ -203,7 +228,8 @@ static void judge_root(struct hunt *hunt, const struct mount *mount)
 	leftovers_add(hunt->leftovers,
 		&(struct leftover){
 			.detail = arena_printf(arena,
-				"the root of a container without a process is mounted at %s",
+				"the root of a container without a process is mounted at %s; if no "
+				"engine knows it (podman mount, docker ps --all) it is left behind",
 				mount->point),
 			.command = arena_printf(
 				arena, "umount %s", leftovers_word(hunt->leftovers, mount->point)),

@@ -79,7 +79,8 @@ runtime_states() {
 		names '^ +runc --root /run/runc delete --force reused$'
 	check "that of a living one is not" names_not alive
 	check "crun's is, too" names '^ +crun --root /run/crun delete --force user$'
-	check "and a user's" names '^ +crun --root /run/user/1000/crun delete --force rootless$'
+	check "and a user's, for that user to remove" names \
+		'^ +setpriv --reuid 1000 --regid 65534 --clear-groups -- crun --root /run/user/1000/crun delete --force rootless$'
 	check "what cannot be read is no finding" names_not 'garbage|half|pipe|link|not a name'
 	rm -rf /run/runc/* /run/crun/* /run/user/1000/crun/*
 	kill "$pid"
@@ -99,6 +100,7 @@ mounts() {
 	look
 	check "the root of a container that no process has is named, however it is spelled" \
 		names "umount \\\$'.*/overlay2/it.x27s/merged'\$"
+	check "as one that an engine may still know" names 'if no engine knows it'
 	check "and not one that a process has" names_not overlay/busy
 	eval "$(grep -o 'umount .*overlay2.*' <<<"$said")"
 	check "the command removes it" exits 32 mountpoint -q "$merged"
