@@ -216,6 +216,8 @@ int visit_settings(
 	r = find(&finding, options->repo, error);
 	if (r < 0)
 		return r;
+	if (finding.commons.count == 0)
+		return error_say(error, EINTR, "--repo: asked to stop while it was looked for");
 	if (finding.commons.count > 1)
 		return error_say(error, EINVAL, "--repo: there are several repositories: name one");
 	return config_visit(finding.commons.items[0], &options->roots, ret_settings, error);

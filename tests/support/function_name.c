@@ -24,7 +24,7 @@ struct functions {
 static const unsigned char *map_program(void)
 {
 	int fd CLEANUP(fd_done) = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
-	struct stat stat;
+	struct stat stat = { 0 };
 	void *bytes;
 
 	assert_true(fd >= 0 && fstat(fd, &stat) == 0);
