@@ -48,6 +48,42 @@ int cgroup_bus(struct cgroup_state *state, struct bus **ret_bus, struct error *e
 	return 0;
 }
 
+/* What came of a question that had all the time that there is. */
+static int bus_said(
+	struct cgroup_state *state, int r, const struct error *failed, struct error *error)
+{
+	if (r >= 0 || r == -ENOENT)
+		return r;
+	if (r == -ETIME) {
+		state->bus_answer = r;
+		state->bus_error = *failed;
+	}
+	return error_say(error, -r, "%s", failed->text);
+}
+
+int cgroup_bus_unit(struct cgroup_state *state, const char *name, struct bus_unit *ret_unit,
+	struct error *error)
+{
+	struct error failed = { 0 };
+	struct bus *bus;
+	int r = cgroup_bus(state, &bus, error);
+
+	return r < 0 ? r
+		     : bus_said(state, bus_unit_get(bus, name, ret_unit, &failed), &failed, error);
+}
+
+int cgroup_bus_members(
+	struct cgroup_state *state, const char *slice, char ***ret_names, struct error *error)
+{
+	struct error failed = { 0 };
+	struct bus *bus;
+	int r = cgroup_bus(state, &bus, error);
+
+	return r < 0 ? r
+		     : bus_said(state, bus_slice_members(bus, slice, ret_names, &failed), &failed,
+			       error);
+}
+
 int cgroup_check_path(const struct cgroup_state *state, const char *path, struct error *error)
 {
 	char *shown CLEANUP(mem_done) = text_escape(path);

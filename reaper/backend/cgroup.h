@@ -32,6 +32,15 @@ int cgroup_check_path(const struct cgroup_state *state, const char *path, struct
 /* The bus, connected at the first question. 0, -ENOENT: no systemd, -errno. */
 int cgroup_bus(struct cgroup_state *state, struct bus **ret_bus, struct error *error);
 
+/*
+ * bus_unit_get() and bus_slice_members(), of a bus that a question of had no answer in all its time is
+ * not asked again: from then on cgroup_bus() fails, and every run costs no such time of its own.
+ */
+int cgroup_bus_unit(struct cgroup_state *state, const char *name, struct bus_unit *ret_unit,
+	struct error *error);
+int cgroup_bus_members(
+	struct cgroup_state *state, const char *slice, char ***ret_names, struct error *error);
+
 /* A group by its path. The first four are what backend.h and effects.h say, for `path`. */
 int group_identify(struct cgroup_state *state, struct resource *resource, const char *path,
 	struct arena *arena, struct error *error);

@@ -59,7 +59,7 @@ int scope_identify(struct cgroup_state *state, struct resource *resource, struct
 		return group_identify(state, resource, path, arena, error);
 	}
 	r = r < 0 ? cgroup_bus(state, &bus, error)
-		  : bus_unit_get(bus, resource->locator, &found, error);
+		  : cgroup_bus_unit(state, resource->locator, &found, error);
 	if (r < 0)
 		return r == -ENOENT ? 0 : r; /* not there yet */
 	r = unit_check(state, &found, error);
@@ -132,7 +132,7 @@ void scope_probe(struct cgroup_state *state, struct resource *resource, struct a
 		return;
 	}
 	if (r == 0)
-		r = bus_unit_get(bus, resource->locator, &found, &error);
+		r = cgroup_bus_unit(state, resource->locator, &found, &error);
 	if (r == 0)
 		unit_probe(state, resource, &found, arena);
 	else if (r == -ENOENT)

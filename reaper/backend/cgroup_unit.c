@@ -88,12 +88,12 @@ static int unit_stays(const struct cgroup_state *state, const struct bus_unit *u
  * 1 when it is there, has something to be stopped, and is the one that is meant; 0: there is nothing
  * of it; -EPERM, -ESTALE, -errno.
  */
-static int target_look(const struct cgroup_state *state, struct bus *bus,
-	const struct unit_target *target, struct bus_unit *ret_unit, struct error *error)
+static int target_look(struct cgroup_state *state, const struct unit_target *target,
+	struct bus_unit *ret_unit, struct error *error)
 {
 	char *path CLEANUP(mem_done) = NULL;
 	struct error refused = { 0 };
-	int r = bus_unit_get(bus, target->name, ret_unit, error);
+	int r = cgroup_bus_unit(state, target->name, ret_unit, error);
 
 	if (r == -ENOENT || (r == 0 && text_equal(ret_unit->active_state, "inactive")))
 		return 0;
@@ -120,7 +120,7 @@ int unit_stop(struct cgroup_state *state, struct bus *bus, const struct unit_tar
 	struct bus_unit unit;
 	int stopped = 0, r;
 
-	while ((r = target_look(state, bus, target, &unit, error)) > 0) {
+	while ((r = target_look(state, target, &unit, error)) > 0) {
 		struct error why = { 0 };
 
 		if (stopped && deadline_left_ms(deadline_ms) == 0)

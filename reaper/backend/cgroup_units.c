@@ -38,7 +38,7 @@ int unit_of_group(struct cgroup_state *state, const char *path, struct bus_unit 
 
 	if (r == -ENOENT)
 		return 0;
-	r = r < 0 ? cgroup_bus(state, &bus, error) : bus_unit_get(bus, name, &unit, error);
+	r = r < 0 ? cgroup_bus(state, &bus, error) : cgroup_bus_unit(state, name, &unit, error);
 	if (r < 0)
 		return r == -ENOENT ? 0 : r;
 	group = unit_group(&unit);
@@ -103,7 +103,7 @@ static int tour_slice(const struct tour *tour, const char *slice, const char *re
 
 	if (depth > SLICES_DEEP)
 		return error_say(tour->error, ELOOP, "slice %s lies too deep", slice);
-	r = bus_slice_members(tour->bus, slice, &names, tour->error);
+	r = cgroup_bus_members(tour->state, slice, &names, tour->error);
 	if (r == 0)
 		stopped = tour_members(tour, names, depth);
 	if (r < 0 && r != -ENOENT)
@@ -139,34 +139,32 @@ int group_units_stop(struct cgroup_state *state, const char *path, const char *r
 }
 
 /* What is gone by now does not start; what cannot be asked may. 1, 0, -errno. */
-static int member_starts(struct bus *bus, const char *name, struct error *error)
+static int member_starts(struct cgroup_state *state, const char *name, struct error *error)
 {
 	struct bus_unit unit;
-	int r = bus_unit_get(bus, name, &unit, error);
+	int r = cgroup_bus_unit(state, name, &unit, error);
 
 	if (r < 0)
 		return r == -ENOENT ? 0 : r;
 	return unit_starts(&unit);
 }
 
-static int slice_starts_below(struct bus *bus, const char *slice, int depth, struct error *error)
+static int slice_starts_below(
+	struct cgroup_state *state, const char *slice, int depth, struct error *error)
 {
 	char **names CLEANUP(bus_names_done) = NULL;
-	int r = depth > SLICES_DEEP ? 0 : bus_slice_members(bus, slice, &names, error);
+	int r = depth > SLICES_DEEP ? 0 : cgroup_bus_members(state, slice, &names, error);
 
 	for (char **name = names; name && *name && r == 0; name++) {
 		if (text_ends(*name, ".slice"))
-			r = slice_starts_below(bus, *name, depth + 1, error);
+			r = slice_starts_below(state, *name, depth + 1, error);
 		else if (text_ends(*name, ".service"))
-			r = member_starts(bus, *name, error);
+			r = member_starts(state, *name, error);
 	}
 	return r == -ENOENT ? 0 : r;
 }
 
 int slice_starts(struct cgroup_state *state, const char *slice, struct error *error)
 {
-	struct bus *bus;
-	int r = cgroup_bus(state, &bus, error);
-
-	return r < 0 ? r : slice_starts_below(bus, slice, 0, error);
+	return slice_starts_below(state, slice, 0, error);
 }
