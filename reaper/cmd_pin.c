@@ -83,7 +83,8 @@ static enum exit_code pin_mirror(const struct books *books, const struct record 
 		return EXIT_ATTENTION;
 	}
 	if (!root && books->settings.visited) {
-		notice("the pin of %s holds in your books alone: there is no root beside which others "
+		notice("the pin of %s holds in your books alone: there is no root beside which "
+		       "others "
 		       "would see it",
 			pin->run);
 		return EXIT_ATTENTION;
