@@ -244,6 +244,7 @@ const struct sql_statement sql_statements[SQL_COUNT] = {
 		"UPDATE pass SET ended_s = ?, runs = ?, reaped = ?, partial = ?, failed = ?,"
 		" stopped = ?, bytes_freed = ?, exit_code = ?, blind = ? WHERE pass = ?" },
 	[SQL_PASS_TRIM] = { "trim passes", "DELETE FROM pass WHERE id IN (SELECT id FROM pass"
-					   " WHERE wall_s < ?1 AND id < (SELECT max(id) FROM pass) "
-					   "ORDER BY wall_s LIMIT ?2)" },
+					   " WHERE wall_s < ?1 AND id < (SELECT max(id) FROM pass)"
+					   " AND id IS NOT (SELECT id FROM pass WHERE exit_code = 0"
+					   " ORDER BY id DESC LIMIT 1) ORDER BY wall_s LIMIT ?2)" },
 };

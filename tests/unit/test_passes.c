@@ -186,6 +186,10 @@ static void the_last_pass_with_nothing_to_say_is_found_behind_others(void **stat
 	end(state, "p3", NOW + 7, 1);
 	assert_int_equal(pass_last_done(database(state), &ended_s, NULL), 1);
 	assert_int_equal(ended_s, NOW + 6);
+	assert_int_equal(history_trim(database(state), NOW + 100, NULL), 0); /* however old it is */
+	ended_s = -1;
+	assert_int_equal(pass_last_done(database(state), &ended_s, NULL), 1);
+	assert_int_equal(ended_s, NOW + 6);
 }
 
 int main(void)
