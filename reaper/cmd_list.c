@@ -24,8 +24,8 @@ static int list_plan(const struct options *options, const struct choice *choice,
 	const struct inventory_request request = {
 		.early = choice->early,
 		.chosen = choice->runs,
-		.progress = report_progress_start(&shown, stderr,
-			options->json ? (struct terminal){ 0 } : terminal_ask(STDERR_FILENO)),
+		.progress = report_progress_start(
+			&shown, stderr, terminal_ask(options->json ? -EBADF : STDERR_FILENO)),
 		.now_s = options->now_s,
 		.size = options->size ? SIZE_MEASURE : SIZE_SKIP,
 	};

@@ -121,7 +121,7 @@ static bool will_ask(const struct options *options)
 static struct progress *watch(struct reaping *reaping)
 {
 	return report_progress_start(&reaping->shown, stderr,
-		reaping->options->json ? (struct terminal){ 0 } : terminal_ask(STDERR_FILENO));
+		terminal_ask(reaping->options->json ? -EBADF : STDERR_FILENO));
 }
 
 static int make_plan(struct reaping *reaping, struct error *error)
