@@ -264,7 +264,7 @@ hostile_names() {
 
 # Asks on a terminal, with this input.
 on_terminal() { # input, arguments
-	script -qec "$SBX_REAP --config $world/reap.ini ${*:2}" /dev/null <<<"$1"
+	TERM=dumb script -qec "$SBX_REAP --config $world/reap.ini ${*:2}" /dev/null <<<"$1"
 }
 
 asking() {
