@@ -269,6 +269,19 @@ static int draft_check_disk(const struct draft *draft, struct error *error)
 	return 0;
 }
 
+int config_draft_adopt(struct draft *draft, struct settings *ret_settings, struct error *error)
+{
+	int r;
+
+	config_silence_ask(draft);
+	r = config_roots_settle(draft, error);
+	if (r < 0)
+		return r;
+	*ret_settings = draft->settings;
+	draft->settings = (struct settings){ 0 };
+	return 0;
+}
+
 int config_load(const char *path, struct settings *ret_settings, struct error *error)
 {
 	struct draft draft CLEANUP(config_draft_done) = { 0 };
@@ -280,13 +293,5 @@ int config_load(const char *path, struct settings *ret_settings, struct error *e
 		r = draft_read(&draft, files.items[i], error);
 	if (r == 0)
 		r = draft_check_disk(&draft, error);
-	if (r == 0)
-		config_silence_ask(&draft);
-	if (r == 0)
-		r = config_roots_settle(&draft, error);
-	if (r < 0)
-		return r;
-	*ret_settings = draft.settings;
-	draft.settings = (struct settings){ 0 };
-	return 0;
+	return r < 0 ? r : config_draft_adopt(&draft, ret_settings, error);
 }

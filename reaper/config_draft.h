@@ -29,6 +29,9 @@ struct draft {
 
 void config_draft_done(struct draft *draft);
 
+/* Proves what it names, and makes settings of it: all of it, or none. 0 or as config_roots_settle(). */
+int config_draft_adopt(struct draft *draft, struct settings *ret_settings, struct error *error);
+
 /*
  * config.c: a directory of the XDG base directory specification: the variable when it is an absolute
  * path (a relative one is to be ignored), else the fallback below the home directory. NULL: no home.

@@ -1,5 +1,6 @@
 #include "config_visit.h"
 
+#include "base/fnv.h"
 #include "base/pathname.h"
 #include "base/text.h"
 #include "config.h"
@@ -64,16 +65,14 @@ static int roots_add_named(struct draft *draft, const struct text_list *roots, s
 	return 0;
 }
 
-/* Readable, and no two of one host alike (FNV-1a): "app-0123456789abcdef". */
+/* Readable, and no two of one host alike: "app-0123456789abcdef". */
 static char *books_name(const char *common)
 {
 	char *tree CLEANUP(mem_done) = main_tree(common);
 	char *name CLEANUP(mem_done) =
 		mem_printf("%.*s", NAME_MAX_SHOWN, pathname_last(tree ? tree : common));
-	uint64_t hash = UINT64_C(14695981039346656037);
+	uint64_t hash = fnv_add(FNV_START, common, strlen(common));
 
-	for (const char *at = common; *at; at++)
-		hash = (hash ^ (unsigned char)*at) * UINT64_C(1099511628211);
 	for (char *at = name; *at; at++)
 		if (!isalnum((unsigned char)*at) && !strchr("._-", *at))
 			*at = '_';
@@ -144,13 +143,5 @@ int config_visit(const char *common, const struct text_list *roots, struct setti
 		return r;
 	roots_find(&draft, common);
 	r = roots_add_named(&draft, roots, error);
-	if (r == 0)
-		config_silence_ask(&draft);
-	if (r == 0)
-		r = config_roots_settle(&draft, error);
-	if (r < 0)
-		return r;
-	*ret_settings = draft.settings;
-	draft.settings = (struct settings){ 0 };
-	return 0;
+	return r < 0 ? r : config_draft_adopt(&draft, ret_settings, error);
 }

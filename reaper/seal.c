@@ -1,17 +1,12 @@
 #include "seal.h"
 
-#include <inttypes.h>
+#include "base/fnv.h"
 
-/* FNV-1a, 64 bits. */
-#define SEAL_BASIS UINT64_C(0xcbf29ce484222325)
-#define SEAL_PRIME UINT64_C(0x100000001b3)
+#include <inttypes.h>
 
 static void add_bytes(uint64_t *seal, const void *bytes, size_t length)
 {
-	const unsigned char *at = bytes;
-
-	for (size_t i = 0; i < length; i++)
-		*seal = (*seal ^ at[i]) * SEAL_PRIME;
+	*seal = fnv_add(*seal, bytes, length);
 }
 
 static void add_int(uint64_t *seal, int64_t value)
@@ -83,7 +78,7 @@ static uint64_t of_resources(const struct run *run)
 	uint64_t sum = 0;
 
 	for (size_t i = 0; i < run->resource_count; i++) {
-		uint64_t seal = SEAL_BASIS;
+		uint64_t seal = FNV_START;
 
 		add_told(&seal, &run->resources[i]);
 		add_seen(&seal, &run->resources[i]);
@@ -94,7 +89,7 @@ static uint64_t of_resources(const struct run *run)
 
 const char *seal_of(const struct run *run, char buffer[SEAL_TEXT])
 {
-	uint64_t seal = SEAL_BASIS;
+	uint64_t seal = FNV_START;
 
 	add_text(&seal, run->id);
 	add_text(&seal, run->root);

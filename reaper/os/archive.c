@@ -1,6 +1,7 @@
 #include "archive.h"
 
 #include "archive_parts.h"
+#include "base/fnv.h"
 #include "base/text.h"
 #include "dir.h"
 #include "dir_stream.h"
@@ -14,15 +15,6 @@
 
 #define SEAL_MAGIC 0x184D2A57
 #define SEAL_OWNER "sbx-seal"
-
-uint64_t archive_sum_add(uint64_t sum, const void *bytes, size_t length)
-{
-	const unsigned char *at = bytes;
-
-	for (size_t i = 0; i < length; i++)
-		sum = (sum ^ at[i]) * UINT64_C(0x100000001b3);
-	return sum;
-}
 
 struct archive_seal archive_seal_make(uint64_t sum)
 {
@@ -62,7 +54,7 @@ static la_ssize_t writer_take(struct archive *tar, void *opaque, const void *byt
 		archive_set_error(tar, -r, "%s", strerror(-r));
 		return -1;
 	}
-	writer->sum = archive_sum_add(writer->sum, bytes, length);
+	writer->sum = fnv_add(writer->sum, bytes, length);
 	return (la_ssize_t)length;
 }
 
@@ -117,7 +109,7 @@ int archive_create(
 	int r;
 
 	assert(dir_is_name(name));
-	*writer = (struct archive_writer){ .fd = -EBADF, .sum = ARCHIVE_SUM_START };
+	*writer = (struct archive_writer){ .fd = -EBADF, .sum = FNV_START };
 	writer->name = mem_dup(name);
 	writer->temporary = mem_printf("%s" TEMPORARY, name);
 	writer->dir = fcntl(dir, F_DUPFD_CLOEXEC, 0);

@@ -21,11 +21,6 @@ struct archive_seal {
 	uint64_t sum;
 };
 
-/* FNV-1a, 64 bits: whatever single byte differs, the sum does too. */
-#define ARCHIVE_SUM_START UINT64_C(0xcbf29ce484222325)
-
-uint64_t archive_sum_add(uint64_t sum, const void *bytes, size_t length);
-
 /* As it stands in the file, little endian. */
 struct archive_seal archive_seal_make(uint64_t sum);
 

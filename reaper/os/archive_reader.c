@@ -1,6 +1,7 @@
 #include "archive.h"
 
 #include "archive_parts.h"
+#include "base/fnv.h"
 #include "base/text.h"
 #include "dir.h"
 
@@ -78,13 +79,13 @@ static la_ssize_t reader_give(struct archive *tar, void *opaque, const void **re
 /* Reads the whole file once, before libarchive sees a byte of it. */
 static int reader_check_seal(struct reader *reader, struct error *error)
 {
-	uint64_t sum = ARCHIVE_SUM_START;
+	uint64_t sum = FNV_START;
 	int64_t length = reader->left;
 	struct archive_seal seal, right;
 	ssize_t n;
 
 	while ((n = reader_piece(reader)) > 0)
-		sum = archive_sum_add(sum, reader->buffer, (size_t)n);
+		sum = fnv_add(sum, reader->buffer, (size_t)n);
 	right = archive_seal_make(sum);
 	if (n < 0)
 		return archive_fail(error, (int)-n, "read the archive", reader->name);
