@@ -69,6 +69,11 @@ static void count_space(struct report_totals *totals, const struct run *run)
 		totals->pinned_bytes += run->bytes;
 }
 
+bool report_stopped(const struct run *run)
+{
+	return run->decision.verdict == VERDICT_STOP && run->result == RESULT_KEPT;
+}
+
 struct report_totals report_count(const struct report *report)
 {
 	struct report_totals totals = { .runs = report->inventory->run_count };
@@ -79,8 +84,7 @@ struct report_totals report_count(const struct report *report)
 		totals.keep += run->decision.verdict == VERDICT_KEEP;
 		totals.stop += run->decision.verdict == VERDICT_STOP;
 		totals.reap += run->decision.verdict == VERDICT_REAP;
-		totals.stopped +=
-			run->decision.verdict == VERDICT_STOP && run->result == RESULT_KEPT;
+		totals.stopped += report_stopped(run);
 		totals.reaped += run->result == RESULT_REAPED;
 		totals.partial += run->result == RESULT_PARTIAL;
 		totals.failed += run->result == RESULT_FAILED;

@@ -38,6 +38,9 @@ bool reason_needs_person(enum reason reason);
 /* Whether a run is told of: of a plan every one, of a pass those that were acted on or need a person. */
 bool report_shows(const struct report *report, const struct run *run);
 
+/* Whether this pass stopped it. */
+bool report_stopped(const struct run *run);
+
 /* What is done to it, or was: "keep" "reap" "stop" "reaped" "stopped" "partial" "failed". */
 const char *report_decision(const struct report *report, const struct run *run);
 

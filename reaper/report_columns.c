@@ -76,9 +76,7 @@ const char *report_decision(const struct report *report, const struct run *run)
 {
 	if (report->kind == REPORT_PASS && run->decision.verdict != VERDICT_KEEP &&
 		run->result != RESULT_NONE)
-		return run->decision.verdict == VERDICT_STOP && run->result == RESULT_KEPT
-			       ? "stopped"
-			       : result_name(run->result);
+		return report_stopped(run) ? "stopped" : result_name(run->result);
 	return verdict_name(run->decision.verdict);
 }
 

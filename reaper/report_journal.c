@@ -71,12 +71,10 @@ static int send(const struct entry *entry)
 /* Which kind of entry it is, by what a pass did. */
 static const char *id_of(const struct run *run, int *ret_priority)
 {
-	bool stopped = run->decision.verdict == VERDICT_STOP && run->result == RESULT_KEPT;
-
 	*ret_priority = LOG_INFO;
 	if (run->result == RESULT_REAPED)
 		return ID_REAPED;
-	if (stopped)
+	if (report_stopped(run))
 		return ID_STOPPED;
 	*ret_priority = LOG_WARNING;
 	if (run->result == RESULT_PARTIAL)

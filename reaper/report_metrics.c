@@ -3,6 +3,7 @@
 #include "base/text.h"
 #include "failures_text.h"
 #include "metric_text.h"
+#include "probe_findings.h"
 #include "report_view.h"
 
 #include <inttypes.h>
@@ -11,8 +12,7 @@
 
 static bool is_over(const struct run *run)
 {
-	return run->result == RESULT_REAPED ||
-	       (run->decision.verdict == VERDICT_STOP && run->result == RESULT_KEPT);
+	return run->result == RESULT_REAPED || report_stopped(run);
 }
 
 /* Since when it should not be there any more, or not run; 0: it may. */
@@ -28,13 +28,11 @@ static int64_t overdue_since_s(const struct run *run, int64_t now_s)
 }
 
 struct survey {
-	int64_t states[4], reasons[REASON_COUNT], results[RESULT_FAILED + 1];
+	int64_t states[STATE_COUNT], reasons[REASON_COUNT], results[RESULT_FAILED + 1];
 	int64_t pinned, pinned_bytes, pin_since_s, pin_until_s;
 	bool bytes_known;
 	int64_t overdue, overdue_since_s, stuck, persons;
 };
-
-static const char *const states[] = { "active", "finished", "claimed", "unregistered" };
 
 static void earlier(int64_t *moment_s, int64_t candidate_s)
 {
@@ -61,9 +59,7 @@ static void survey_run(struct survey *survey, const struct run *run, int64_t now
 {
 	int64_t since_s = overdue_since_s(run, now_s);
 
-	for (size_t i = 0; i < ARRAY_SIZE(states); i++)
-		survey->states[i] += run->result != RESULT_REAPED &&
-				     text_equal(states[i], report_state_name(report_state_of(run)));
+	survey->states[report_state_of(run)] += run->result != RESULT_REAPED;
 	survey->reasons[run->decision.reason]++;
 	survey->results[run->result]++;
 	survey_pin(survey, run);
@@ -89,8 +85,9 @@ static void print_pins(const struct survey *survey, FILE *file)
 static void print_survey(const struct survey *survey, int64_t now_s, FILE *file)
 {
 	metric_head(file, "runs", "gauge", "Runs that are there after the last pass, by state.");
-	for (size_t i = 0; i < ARRAY_SIZE(states); i++)
-		metric_sample_of(file, "runs", "state", states[i], survey->states[i]);
+	for (enum report_state state = 0; state < STATE_COUNT; state++)
+		metric_sample_of(
+			file, "runs", "state", report_state_name(state), survey->states[state]);
 	metric_head(
 		file, "decisions", "gauge", "Runs that the last pass decided on, by its reason.");
 	for (enum reason reason = 0; reason < REASON_COUNT; reason++)
@@ -248,10 +245,10 @@ static void print_probes(const struct metrics *metrics, FILE *file)
 		return;
 	metric_head(file, "probe_ok", "gauge", "Whether the last probe found this as it must be.");
 	for (size_t i = 0; i < metrics->probe_count; i++) {
-		if (text_equal(metrics->probes[i].outcome, "put off"))
+		if (text_equal(metrics->probes[i].outcome, probe_outcome_name(PROBE_PUT_OFF)))
 			continue; /* nothing was found out, and nothing is held for it */
 		metric_sample_of(file, "probe_ok", "check", metrics->probes[i].check,
-			text_equal(metrics->probes[i].outcome, "ok"));
+			text_equal(metrics->probes[i].outcome, probe_outcome_name(PROBE_OK)));
 	}
 	metric_moment(file, "last_probe_timestamp_seconds", "When the last probe ended.",
 		metrics->probes[0].at_s);
