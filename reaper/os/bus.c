@@ -99,6 +99,20 @@ char *bus_unit_object(const char *name_or_invocation)
 	return path;
 }
 
+int bus_unit_find(struct bus *bus, const char *method, const char *unit,
+	sd_bus_message **ret_message, const char **ret_path, sd_bus_error *reply)
+{
+	int r = sd_bus_call_method(bus->bus, BUS_SYSTEMD, BUS_MANAGER_PATH, BUS_MANAGER, method,
+		reply, ret_message, "s", unit);
+
+	return r < 0 ? r : sd_bus_message_read(*ret_message, "o", ret_path);
+}
+
+bool bus_state_rests(const char *state)
+{
+	return text_equal(state, "inactive") || text_equal(state, "failed");
+}
+
 int bus_unit_read(struct bus *bus, const char *path, const char *interface, const char *property,
 	char *ret_text, size_t size, sd_bus_error *reply)
 {

@@ -49,7 +49,7 @@ static int mount_stopped(const struct watch *stopping, struct error *error)
 		return 1;
 	if (r < 0 || job)
 		return r < 0 ? r : 0;
-	if (text_equal(state, "inactive") || text_equal(state, "failed"))
+	if (bus_state_rests(state))
 		return 1;
 	return text_equal(state, "active")
 		       ? error_say(error, EBUSY, "systemd could not stop %s", stopping->unit)
@@ -66,9 +66,9 @@ static int mount_wait(const struct watch *stopping, struct error *error)
 		if (deadline_left_ms(stopping->deadline_ms) == 0)
 			return error_say(
 				error, ETIME, "systemd is still stopping %s", stopping->unit);
-		r = watch_pause(stopping);
+		r = watch_pause(stopping, error);
 		if (r < 0)
-			return error_set(error, -r, "wait for unit %s", stopping->unit);
+			return r;
 	}
 	return r;
 }
@@ -118,9 +118,9 @@ int bus_mount_wait(struct bus *bus, const char *point, int64_t deadline_ms, stru
 				"systemd does not see what was mounted there (unit %s); is this "
 				"its own mount namespace?",
 				unit);
-		r = watch_pause(&waiting);
+		r = watch_pause(&waiting, error);
 		if (r < 0)
-			return error_set(error, -r, "wait for unit %s", unit);
+			return r;
 	}
 	return r < 0 ? error_set(error, -r, "look at unit %s", unit) : 0;
 }

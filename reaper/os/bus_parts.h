@@ -47,6 +47,13 @@ char *bus_unit_object(const char *name_or_invocation);
 int bus_unit_read(struct bus *bus, const char *path, const char *interface, const char *property,
 	char *ret_text, size_t size, sd_bus_error *reply);
 
+/* Finds the object of a unit by a method of the manager. *ret_path is the message's. 0 or -errno. */
+int bus_unit_find(struct bus *bus, const char *method, const char *unit,
+	sd_bus_message **ret_message, const char **ret_path, sd_bus_error *reply);
+
+/* Whether nothing of a unit runs in this ActiveState. */
+bool bus_state_rests(const char *state);
+
 /* What is being stopped, started or waited for. */
 struct watch {
 	struct bus *bus;
@@ -68,7 +75,7 @@ int watch_call(const struct watch *watch, const char *method, struct error *erro
 void watch_subscribe(const struct watch *watch, sd_bus_slot **ret_slot);
 
 /* Until something changes, some time is over, or the deadline. 0, -EINTR, -errno. */
-int watch_pause(const struct watch *watch);
+int watch_pause(const struct watch *watch, struct error *error);
 
 /* Its state now, and whether systemd has a job for it. 0, -ENOENT when it is gone, -errno. */
 int watch_job(

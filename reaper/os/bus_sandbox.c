@@ -31,11 +31,8 @@ int bus_sandbox_get(
 	struct bus_sandbox sandbox CLEANUP(bus_sandbox_done) = { 0 };
 	const char *path;
 	/* GetUnit knows a unit only while it does something. */
-	int r = sd_bus_call_method(bus->bus, BUS_SYSTEMD, BUS_MANAGER_PATH, BUS_MANAGER, "LoadUnit",
-		&reply, &loaded, "s", unit);
+	int r = bus_unit_find(bus, "LoadUnit", unit, &loaded, &path, &reply);
 
-	if (r >= 0)
-		r = sd_bus_message_read(loaded, "o", &path);
 	if (r >= 0)
 		r = sandbox_read(bus, path, &sandbox, &reply);
 	if (r < 0)

@@ -104,11 +104,8 @@ static int unit_get(
 	sd_bus_message *found CLEANUP(message_done) = NULL;
 	struct bus_unit all = { 0 };
 	const char *path;
-	int r = sd_bus_call_method(bus->bus, BUS_SYSTEMD, BUS_MANAGER_PATH, BUS_MANAGER, "GetUnit",
-		&reply, &found, "s", unit);
+	int r = bus_unit_find(bus, "GetUnit", unit, &found, &path, &reply);
 
-	if (r >= 0)
-		r = sd_bus_message_read(found, "o", &path);
 	if (r >= 0)
 		r = bus_unit_read(bus, path, BUS_UNIT, "Id", all.name, sizeof(all.name), &reply);
 	if (r >= 0)
@@ -157,11 +154,8 @@ int bus_unit_load(struct bus *bus, const char *unit, struct error *error)
 	sd_bus_message *found CLEANUP(message_done) = NULL;
 	char state[32] = "";
 	const char *path;
-	int r = sd_bus_call_method(bus->bus, BUS_SYSTEMD, BUS_MANAGER_PATH, BUS_MANAGER, "LoadUnit",
-		&reply, &found, "s", unit);
+	int r = bus_unit_find(bus, "LoadUnit", unit, &found, &path, &reply);
 
-	if (r >= 0)
-		r = sd_bus_message_read(found, "o", &path);
 	if (r >= 0)
 		r = bus_unit_read(bus, path, BUS_UNIT, "LoadState", state, sizeof(state), &reply);
 	if (r < 0)
@@ -171,11 +165,6 @@ int bus_unit_load(struct bus *bus, const char *unit, struct error *error)
 	return text_equal(state, "not-found")
 		       ? -ENOENT
 		       : error_say(error, EINVAL, "unit %s is %s", unit, state);
-}
-
-static bool state_rests(const char *state)
-{
-	return text_equal(state, "inactive") || text_equal(state, "failed");
 }
 
 static int stopping_kill(const struct watch *stopping, struct error *error)
@@ -199,14 +188,14 @@ static int stopping_wait(const struct watch *stopping, struct error *error)
 	watch_subscribe(stopping, &slot);
 	for (;;) {
 		r = watch_job(stopping, state, &job, error);
-		if (r < 0 || state_rests(state))
+		if (r < 0 || bus_state_rests(state))
 			return r == -ENOENT ? 0 : r;
 		if (deadline_left_ms(stopping->deadline_ms) == 0)
 			return error_say(error, ETIME, "unit %s was killed and is still %s",
 				stopping->unit, state);
-		r = watch_pause(stopping);
+		r = watch_pause(stopping, error);
 		if (r < 0)
-			return error_set(error, -r, "wait for unit %s", stopping->unit);
+			return r;
 		r = stopping_kill(stopping, error);
 		if (r < 0)
 			return r;
@@ -291,9 +280,9 @@ static int start_wait(const struct watch *starting, struct error *error)
 		if (deadline_left_ms(starting->deadline_ms) == 0)
 			return error_say(
 				error, ETIME, "unit %s is still being started", starting->unit);
-		r = watch_pause(starting);
+		r = watch_pause(starting, error);
 		if (r < 0)
-			return error_set(error, -r, "wait for unit %s", starting->unit);
+			return r;
 	}
 	return r < 0 ? r : 0;
 }

@@ -49,19 +49,17 @@ void watch_subscribe(const struct watch *watch, sd_bus_slot **ret_slot)
 		NULL);
 }
 
-int watch_pause(const struct watch *watch)
+int watch_pause(const struct watch *watch, struct error *error)
 {
 	int64_t left_ms = deadline_left_ms(watch->deadline_ms);
 	int r;
 
 	if (left_ms > LOOK_AGAIN_MS)
 		left_ms = LOOK_AGAIN_MS;
-	if (signals_stop_wanted())
-		return -EINTR;
-	r = sd_bus_wait(watch->bus->bus, (uint64_t)left_ms * 1000);
+	r = signals_stop_wanted() ? -EINTR : sd_bus_wait(watch->bus->bus, (uint64_t)left_ms * 1000);
 	while (r >= 0 && (r = sd_bus_process(watch->bus->bus, NULL)) > 0)
 		;
-	return r;
+	return r < 0 ? error_set(error, -r, "wait for unit %s", watch->unit) : 0;
 }
 
 int watch_job(const struct watch *watch, char ret_state[32], uint32_t *ret_job, struct error *error)
