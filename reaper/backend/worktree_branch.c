@@ -55,28 +55,35 @@ static int branch_open(struct branch *branch, struct error *error)
 	return r < 0 ? worktree_git_error(error, EIO, "look up", name) : 1;
 }
 
+int worktree_branch_named(const char *gitdir, size_t place, struct arena *arena,
+	const char **ret_name, struct error *error)
+{
+	static const char heads[] = "refs/heads/", link[] = "ref: ";
+	static const char *const files[WORKTREE_BRANCH_FILES] = { "HEAD", "rebase-merge/head-name",
+		"rebase-apply/head-name", "BISECT_START" };
+	char *path CLEANUP(mem_done) = mem_printf("%s/%s", gitdir, files[place]);
+	char *dir CLEANUP(mem_done) = pathname_parent(path);
+	const char *text = NULL;
+	int r = worktree_gitfile_read(dir, pathname_last(path), arena, &text, NULL, error);
+
+	if (r <= 0)
+		return r;
+	text += text_starts(text, link) ? strlen(link) : 0;
+	*ret_name = text + (text_starts(text, heads) ? strlen(heads) : 0);
+	return 1;
+}
+
 /* Whether a git directory (the common one or a record's) has the branch in use. 1, 0, -errno. */
 static int gitdir_uses(
 	const char *gitdir, const char *branch, struct arena *arena, struct error *error)
 {
-	/*
-	 * A rebase detaches HEAD and remembers the branch, a bisect its short name: git then counts it
-	 * as checked out.
-	 */
-	static const char *const files[] = { "HEAD", "rebase-merge/head-name",
-		"rebase-apply/head-name", "BISECT_START" };
-	char *name CLEANUP(mem_done) = mem_printf("refs/heads/%s", branch);
-
-	for (size_t i = 0; i < ARRAY_SIZE(files); i++) {
-		char *path CLEANUP(mem_done) = mem_printf("%s/%s", gitdir, files[i]);
-		char *dir CLEANUP(mem_done) = pathname_parent(path);
-		const char *text = NULL;
-		int r = worktree_gitfile_read(dir, pathname_last(path), arena, &text, NULL, error);
+	for (size_t i = 0; i < WORKTREE_BRANCH_FILES; i++) {
+		const char *name = NULL;
+		int r = worktree_branch_named(gitdir, i, arena, &name, error);
 
 		if (r < 0)
 			return r;
-		if (r > 0 && (text_equal(text_starts(text, "ref: ") ? text + 5 : text, name) ||
-				     text_equal(text, branch)))
+		if (r > 0 && text_equal(name, branch))
 			return 1;
 	}
 	return 0;

@@ -44,6 +44,15 @@ int worktree_branch_remove(
 	const struct branch_ask *ask, const struct branch_view *seen, struct error *error);
 
 /*
+ * Which branch a git directory (the common one or a record's) has in use by one of so many files: what
+ * is checked out, and what a rebase or a bisect, which detach HEAD, will return to. 1 with its short
+ * name (or whatever else stands there, a commit id), in the arena; 0 there is no such file; -errno.
+ */
+enum { WORKTREE_BRANCH_FILES = 4 };
+int worktree_branch_named(const char *gitdir, size_t place, struct arena *arena,
+	const char **ret_name, struct error *error);
+
+/*
  * Whether a git directory of the repository, but the record `except` (a path), has the branch checked
  * out, or rebases it: 1, with the place, which may be in the arena; 0; -errno.
  */

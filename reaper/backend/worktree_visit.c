@@ -9,6 +9,7 @@
 #include "os/file.h"
 #include "text_list.h"
 #include "worktree_activity.h"
+#include "worktree_branch.h"
 
 enum { PACKED_MAX = 64 << 20 };
 
@@ -181,23 +182,15 @@ static int add_packed(struct branches *branches, int common, struct error *error
 	return 0;
 }
 
-/* A rebase detaches HEAD and remembers the branch, a bisect its short name. What cannot be read is asked again of each branch. */
+/* What cannot be read is asked again of each branch. */
 static void note_used(struct branches *branches, const char *gitdir)
 {
-	static const char *const files[] = { "HEAD", "rebase-merge/head-name",
-		"rebase-apply/head-name", "BISECT_START" };
-
-	for (size_t i = 0; i < ARRAY_SIZE(files); i++) {
-		char *path CLEANUP(mem_done) = mem_printf("%s/%s", gitdir, files[i]);
-		char *dir CLEANUP(mem_done) = pathname_parent(path);
+	for (size_t i = 0; i < WORKTREE_BRANCH_FILES; i++) {
 		struct arena arena CLEANUP(arena_done) = { 0 };
-		const char *text = NULL;
+		const char *name = NULL;
 
-		if (worktree_gitfile_read(dir, pathname_last(path), &arena, &text, NULL, NULL) <= 0)
-			continue;
-		text = text_starts(text, "ref: ") ? text + strlen("ref: ") : text;
-		text_list_add(
-			&branches->used, text_starts(text, heads) ? text + strlen(heads) : text);
+		if (worktree_branch_named(gitdir, i, &arena, &name, NULL) > 0)
+			text_list_add(&branches->used, name);
 	}
 }
 
