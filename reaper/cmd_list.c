@@ -73,7 +73,7 @@ enum exit_code cmd_list_by(const struct options *options, struct settings *setti
 		settings_done(settings);
 		return choice_refused(&error);
 	}
-	r = session_open_by(&session, settings, STORE_READ, &error);
+	r = session_open(&session, settings, STORE_READ, &error);
 	if (options->time_budget_ms >= 0)
 		session.settings.limits.time_budget_ms = options->time_budget_ms;
 	if (r >= 0)

@@ -344,7 +344,7 @@ static enum exit_code reap_by(const struct options *options, struct settings *se
 		settings_done(settings);
 		return choice_refused(&error);
 	}
-	r = session_open_by(&reaping.session, settings, STORE_WRITE, &error);
+	r = session_open(&reaping.session, settings, STORE_WRITE, &error);
 	if (r < 0)
 		return publish(&reaping, NULL, complain(&error, r));
 	if (options->time_budget_ms >= 0)
@@ -393,7 +393,7 @@ static bool first_has_work(const struct options *options, struct settings *setti
 		.work = WORK_LEAVE,
 	};
 	struct error unsaid = { 0 };
-	int r = session_open_by(&session, settings, STORE_READ, &unsaid);
+	int r = session_open(&session, settings, STORE_READ, &unsaid);
 	bool has_work;
 
 	if (r >= 0)

@@ -126,7 +126,7 @@ enum exit_code cmd_why(const struct options *options)
 	struct settings settings = { 0 };
 	int r = visit_settings(options, &settings, &error);
 
-	r = r < 0 ? -EUCLEAN : session_open_by(&look.session, &settings, STORE_READ, &error);
+	r = r < 0 ? -EUCLEAN : session_open(&look.session, &settings, STORE_READ, &error);
 	if (r >= 0)
 		r = look_at(&look, options->run, &error);
 	if (r < 0)

@@ -7,17 +7,6 @@
 #include <errno.h>
 #include <fcntl.h>
 
-int session_open(struct session *ret_session, const char *config, enum store_access access,
-	struct error *error)
-{
-	struct settings settings = { 0 };
-
-	*ret_session = (struct session){ 0 };
-	if (config_load(config, &settings, error) < 0)
-		return -EUCLEAN;
-	return session_open_by(ret_session, &settings, access, error);
-}
-
 /*
  * Of the first visit of a host that has not been set up "<state>/sbx" is missing, too: for root a
  * database makes only its own directory. What cannot be made says who needs it.
@@ -33,8 +22,8 @@ static void place_make(const char *database)
 		(void)file_make_directory(dir, pathname_last(above), 0755);
 }
 
-int session_open_by(struct session *ret_session, struct settings *settings,
-	enum store_access access, struct error *error)
+int session_open(struct session *ret_session, struct settings *settings, enum store_access access,
+	struct error *error)
 {
 	struct session *session = ret_session;
 	int r;

@@ -16,15 +16,11 @@ struct session {
 };
 
 /*
- * Reads the settings, opens the database and the backends. With STORE_READ a database that has
- * never been is no error: session->store is NULL then. 0 or -errno, which is -EUCLEAN for whatever
- * is wrong with settings or database (EXIT_STATE), -EBUSY for a database that stayed locked;
- * session_close is right in any case.
+ * Opens the database and the backends by settings that were read, which are the session's from then on,
+ * also when it fails. With STORE_READ a database that has never been is no error: session->store is NULL
+ * then. 0 or -errno, which is -EUCLEAN for whatever is wrong with the database (EXIT_STATE), -EBUSY for
+ * one that stayed locked; session_close is right in any case.
  */
-int session_open(struct session *ret_session, const char *config, enum store_access access,
+int session_open(struct session *ret_session, struct settings *settings, enum store_access access,
 	struct error *error);
-
-/* The same by settings that were read, which are the session's from then on, also when it fails. */
-int session_open_by(struct session *ret_session, struct settings *settings,
-	enum store_access access, struct error *error);
 void session_close(struct session *session);

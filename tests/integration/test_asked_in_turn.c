@@ -6,6 +6,7 @@
 
 #include "base/clock.h"
 #include "base/text.h"
+#include "config.h"
 #include "exit_code.h"
 #include "fuse.h"
 #include "inventory.h"
@@ -106,9 +107,11 @@ static void scene_plan(struct scene *scene)
 {
 	const struct inventory_request request = { .chosen = &scene->chosen };
 	const struct plan_wish wish = { .world = &scene->session.world, .only = &scene->chosen };
+	struct settings settings = { 0 };
 	struct error error = { 0 };
 
-	must(session_open(&scene->session, scene->program.config, STORE_WRITE, &error), &error);
+	must(config_load(scene->program.config, &settings, &error), &error);
+	must(session_open(&scene->session, &settings, STORE_WRITE, &error), &error);
 	scene->session.settings.limits.time_budget_ms = scene->looking_ms;
 	must(inventory_gather(&scene->inventory, &scene->session.world, &request, &error), &error);
 	plan_make(&scene->plan, &scene->inventory, &wish);
