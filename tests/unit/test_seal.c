@@ -20,27 +20,39 @@ static void make(struct sealed *sealed)
 	sealed->run.resources = sealed->resources;
 }
 
-#define BREAKS(statement)                                                                     \
-	do {                                                                                  \
-		char before[SEAL_TEXT], after[SEAL_TEXT];                                     \
-		struct sealed sealed;                                                         \
-		struct run *run = &sealed.run;                                                \
-		struct facts *facts = &run->facts;                                            \
-		struct resource *resource = &sealed.resources[1];                             \
-                                                                                              \
-		make(&sealed);                                                                \
-		(void)facts;                                                                  \
-		(void)resource;                                                               \
-		(void)seal_of(run, before);                                                   \
-		statement;                                                                    \
-		if ((strcmp(before, seal_of(run, after)) != 0) != breaks)                     \
-			fail_msg("%s: %s", #statement, breaks ? "the same seal" : "another"); \
-	} while (0)
+/* The run that is changed, as BREAKS() made it anew, and what changes in it. */
+static struct sealed changed;
+static struct run *const run = &changed.run;
+static struct facts *const facts = &changed.run.facts;
+static struct resource *const resource = &changed.resources[1];
+
+static void compare(const char *change, bool breaks)
+{
+	struct sealed sealed;
+	char before[SEAL_TEXT], after[SEAL_TEXT];
+
+	make(&sealed);
+	(void)seal_of(&sealed.run, before);
+	if ((strcmp(before, seal_of(run, after)) != 0) != breaks)
+		fail_msg("%s: %s", change, breaks ? "the same seal" : "another");
+}
+
+#define CHANGE(assignment, breaks) \
+	(make(&changed), (void)(assignment), compare(#assignment, breaks))
+#define BREAKS(assignment) CHANGE(assignment, true)
+#define LEAVES(assignment) CHANGE(assignment, false)
+
+static int swap_resources(void)
+{
+	const struct resource first = changed.resources[0];
+
+	changed.resources[0] = changed.resources[1];
+	changed.resources[1] = first;
+	return 0;
+}
 
 static void what_a_decision_rests_on_breaks_it(void **state)
 {
-	const bool breaks = true;
-
 	(void)state;
 	BREAKS(run->id = "r2");
 	BREAKS(run->root = "/srv/v");
@@ -67,8 +79,6 @@ static void what_a_decision_rests_on_breaks_it(void **state)
 
 static void so_does_every_resource(void **state)
 {
-	const bool breaks = true;
-
 	(void)state;
 	BREAKS(run->resource_count = 1);
 	BREAKS(resource->kind = KIND_SCOPE);
@@ -95,21 +105,18 @@ static void so_does_every_resource(void **state)
 
 static void what_moves_by_itself_does_not(void **state)
 {
-	struct resource other;
-	const bool breaks = false;
-
 	(void)state;
-	BREAKS(run->bytes = 12);
-	BREAKS(run->active_s = 12);
-	BREAKS(facts->first_seen_s = 12);
-	BREAKS(facts->failed_count = 3);
-	BREAKS(facts->failed_last_s = 3);
-	BREAKS(facts->requested = true);
-	BREAKS(facts->pressed = true);
-	BREAKS(run->decision.verdict = VERDICT_REAP);
-	BREAKS(resource->note = "pid 12 (sh)");
-	BREAKS(resource->bytes = 12);
-	BREAKS(other = *resource; *resource = sealed.resources[0]; sealed.resources[0] = other);
+	LEAVES(run->bytes = 12);
+	LEAVES(run->active_s = 12);
+	LEAVES(facts->first_seen_s = 12);
+	LEAVES(facts->failed_count = 3);
+	LEAVES(facts->failed_last_s = 3);
+	LEAVES(facts->requested = true);
+	LEAVES(facts->pressed = true);
+	LEAVES(run->decision.verdict = VERDICT_REAP);
+	LEAVES(resource->note = "pid 12 (sh)");
+	LEAVES(resource->bytes = 12);
+	LEAVES(swap_resources());
 }
 
 static void one_text_is_not_taken_for_two(void **state)
