@@ -12,13 +12,13 @@
 enum exit_code books_open_settings(const struct options *options, struct books *ret_books)
 {
 	struct error error = { 0 };
+	enum exit_code code;
 
 	*ret_books = (struct books){ .now_s = clock_wall_s() };
-	if (visit_settings(options, &ret_books->settings, &error) < 0) {
+	code = visit_settings(options, &ret_books->settings, &error);
+	if (code != EXIT_DONE)
 		notice("%s", error.text);
-		return EXIT_STATE;
-	}
-	return EXIT_DONE;
+	return code;
 }
 
 enum exit_code books_open(

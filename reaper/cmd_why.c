@@ -124,9 +124,14 @@ enum exit_code cmd_why(const struct options *options)
 	struct look look CLEANUP(look_done) = { 0 };
 	struct error error = { 0 };
 	struct settings settings = { 0 };
-	int r = visit_settings(options, &settings, &error);
+	enum exit_code code = visit_settings(options, &settings, &error);
+	int r;
 
-	r = r < 0 ? -EUCLEAN : session_open(&look.session, &settings, STORE_READ, &error);
+	if (code != EXIT_DONE) {
+		notice("%s", error.text);
+		return code;
+	}
+	r = session_open(&look.session, &settings, STORE_READ, &error);
 	if (r >= 0)
 		r = look_at(&look, options->run, &error);
 	if (r < 0)

@@ -5,6 +5,7 @@
 #include "base/text.h"
 #include "config.h"
 #include "config_draft.h"
+#include "os/answering.h"
 #include "os/dir.h"
 #include "text_list.h"
 
@@ -26,16 +27,17 @@ static void root_add(struct draft *draft, const char *path)
 	draft->roots[draft->root_count++] = (struct draft_root){ .path = mem_dup(path) };
 }
 
-/* What cannot be opened is added, so that it is reported as lost. */
+/* What cannot be looked at is added, so that it is reported as lost. */
 static void roots_add_usual(struct draft *draft, const char *directory)
 {
 	static const char *const usual[] = { ".claude/worktrees", ".worktrees" };
 
 	for (size_t i = 0; i < ARRAY_SIZE(usual); i++) {
 		char *path CLEANUP(mem_done) = pathname_clean(usual[i], directory);
-		int fd CLEANUP(fd_done) = dir_open(path, NULL);
+		struct stat stat;
+		int r = answering_look(directory, path, &stat);
 
-		if (fd != -ENOENT && fd != -ENOTDIR && fd != -ELOOP)
+		if (r == 0 ? S_ISDIR(stat.st_mode) : r != -ENOENT && r != -ENOTDIR && r != -ELOOP)
 			root_add(draft, path);
 	}
 }

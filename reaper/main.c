@@ -2,6 +2,7 @@
  * sbx-reap: puts the process in order, parses the command line, and hands over to the verb.
  */
 #include "base/clock.h"
+#include "notice.h"
 #include "verbs.h"
 
 #include <errno.h>
@@ -63,12 +64,17 @@ int main(int argc, char **argv)
 {
 	struct options options;
 	struct error error = { 0 };
+	int r;
 	enum exit_code code;
 
 	standard_streams_open();
 	signals_reset();
 	(void)umask(022); /* readers need no privilege; what is private says so itself */
-	if (options_parse(argc, argv, clock_wall_s(), &options, &error) < 0) {
+	r = options_parse(argc, argv, clock_wall_s(), &options, &error);
+	if (r == -ETIME) {
+		notice("%s", error.text); /* a place on a mount that does not answer */
+		code = EXIT_BLIND;
+	} else if (r < 0) {
 		(void)fprintf(stderr, "sbx-reap: %s\nTry 'sbx-reap %s%s--help'.\n", error.text,
 			options.verb->name, *options.verb->name ? " " : "");
 		code = EXIT_USAGE;

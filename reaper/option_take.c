@@ -19,11 +19,6 @@ enum {
 #define LETTERS "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
 #define DIGITS "0123456789"
 
-static void *option_field(const struct option_spec *spec, struct options *options)
-{
-	return (char *)options + spec->offset;
-}
-
 static int option_refuse(
 	const struct option_spec *spec, const char *value, const char *right, struct error *error)
 {
@@ -39,7 +34,7 @@ static int option_prefix(const struct option_spec *spec, int r, struct error *er
 	return r;
 }
 
-static bool has_control(const char *text)
+bool option_has_control(const char *text)
 {
 	for (const char *c = text; *c; c++)
 		if ((unsigned char)*c < 0x20 || *c == 0x7f)
@@ -70,7 +65,8 @@ int option_take_text(const struct option_spec *spec, struct options *options, co
 {
 	char **text = option_field(spec, options);
 
-	if (!*value || strlen(value) > OPTION_TEXT_MAX || has_control(value) || !utf8_valid(value))
+	if (!*value || strlen(value) > OPTION_TEXT_MAX || option_has_control(value) ||
+		!utf8_valid(value))
 		return option_refuse(
 			spec, value, "one line of 1 to 500 bytes of UTF-8 is wanted", error);
 	*text = mem_dup(value);
@@ -177,95 +173,6 @@ int option_take_pin_length(const struct option_spec *spec, struct options *optio
 	return option_take_span_s(spec, options, value, error);
 }
 
-/*
- * The absolute path with the directory it lies in resolved, so that what is recorded is what the
- * kernel would reach; the last component is left alone: it may be a link, or not be there yet.
- */
-static char *place_resolve(const char *path)
-{
-	char *cwd CLEANUP(mem_done) = *path == '/' ? mem_dup("/") : getcwd(NULL, 0);
-	char *whole CLEANUP(mem_done) = NULL, *real CLEANUP(mem_done) = NULL;
-	char *slash;
-
-	if (!cwd)
-		return NULL;
-	whole = mem_printf("%s/%s", cwd, path);
-	for (slash = whole + strlen(whole) - 1; slash > whole && *slash == '/';)
-		*slash-- = 0;
-	slash = strrchr(whole, '/');
-	if (text_equal(slash, "/.") || text_equal(slash, "/..")) {
-		real = realpath(whole, NULL);
-		return real ? TAKE_PTR(real) : pathname_clean(whole, NULL);
-	}
-	*slash = 0;
-	real = realpath(slash == whole ? "/" : whole, NULL);
-	return pathname_clean(slash + 1, real ? real : *whole ? whole : "/");
-}
-
-static int place_check(
-	const struct option_spec *spec, const char *value, char **ret_path, struct error *error)
-{
-	char *path;
-
-	/* A marker is lines of text, so a path with a line break could not be written into one. */
-	if (!*value || strlen(value) > OPTION_PATH_MAX || has_control(value))
-		return option_refuse(
-			spec, value, "name a directory, without control characters", error);
-	path = place_resolve(value);
-	if (!path)
-		return option_refuse(
-			spec, value, "the current directory is gone; give an absolute path", error);
-	if (text_equal(path, "/")) {
-		free(path);
-		return option_refuse(spec, value, "that is the whole file system", error);
-	}
-	*ret_path = path;
-	return 0;
-}
-
-int option_take_place(const struct option_spec *spec, struct options *options, const char *value,
-	struct error *error)
-{
-	return place_check(spec, value, option_field(spec, options), error);
-}
-
-int option_take_places(const struct option_spec *spec, struct options *options, const char *value,
-	struct error *error)
-{
-	char *path CLEANUP(mem_done) = NULL;
-	int r = place_check(spec, value, &path, error);
-
-	if (r == 0)
-		text_list_add_new(option_field(spec, options), path);
-	return r;
-}
-
-int option_take_repo(const struct option_spec *spec, struct options *options, const char *value,
-	struct error *error)
-{
-	char *repo CLEANUP(mem_done) = NULL, *real CLEANUP(mem_done) = NULL;
-	int r = place_check(spec, value, &repo, error);
-
-	if (r < 0)
-		return r;
-	real = realpath(repo, NULL);
-	text_list_add(option_field(spec, options), real ? real : repo);
-	return 0;
-}
-
-int option_take_directory(struct options *options, const char *word, struct error *error)
-{
-	char *shown CLEANUP(mem_done) = NULL;
-
-	if (*word && strlen(word) <= OPTION_PATH_MAX && !has_control(word))
-		options->directory = place_resolve(word);
-	if (options->directory && !text_equal(options->directory, "/"))
-		return 0;
-	shown = text_escape(word);
-	return error_say(error, EINVAL,
-		"'%.160s': name a directory to restore into, without control characters", shown);
-}
-
 int option_take_container(const struct option_spec *spec, struct options *options,
 	const char *value, struct error *error)
 {
@@ -281,7 +188,7 @@ int option_take_cgroup(const struct option_spec *spec, struct options *options, 
 {
 	char *path CLEANUP(mem_done) = NULL;
 
-	if (*value != '/' || strlen(value) > OPTION_PATH_MAX || has_control(value))
+	if (*value != '/' || strlen(value) > OPTION_PATH_MAX || option_has_control(value))
 		return option_refuse(
 			spec, value, "write it as in /proc/PID/cgroup, like /sbx.slice/r1", error);
 	path = pathname_clean(value, NULL);
@@ -307,7 +214,8 @@ static bool branch_valid(const char *name)
 {
 	size_t length = strlen(name);
 
-	if (!length || length > REFERENCE_MAX || strpbrk(name, " ~^:?*[\\") || has_control(name))
+	if (!length || length > REFERENCE_MAX || strpbrk(name, " ~^:?*[\\") ||
+		option_has_control(name))
 		return false;
 	if (strstr(name, "..") || strstr(name, "//") || strstr(name, "@{") || strstr(name, "/."))
 		return false;

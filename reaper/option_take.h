@@ -1,6 +1,7 @@
 /*
  * The values of options: each function checks one and stores it in the field of struct options that
- * the option's row in the table (options.c) names. 0, or -EINVAL with what would be right.
+ * the option's row in the table (options.c) names. 0, or -EINVAL with what would be right; of a place
+ * (option_place.c) also -ETIME when it lies on a mount that does not answer.
  * Private to option*.c.
  */
 #pragma once
@@ -20,6 +21,14 @@ struct option_spec {
 
 /* Room for growth, and yet bounded: what is said on a command line is kept in rows and files. */
 enum { OPTION_TEXT_MAX = 500, OPTION_PATH_MAX = 4095 };
+
+static inline void *option_field(const struct option_spec *spec, struct options *options)
+{
+	return (char *)options + spec->offset;
+}
+
+/* A byte below the space, or DEL. */
+bool option_has_control(const char *text);
 
 #define OPTION_TAKE(name)                                                               \
 	int option_take_##name(const struct option_spec *spec, struct options *options, \

@@ -153,6 +153,14 @@ static int find(struct finding *finding, const char *path, struct error *error)
 	return finding->commons.count > before || signals_stop_wanted() ? 0 : say_none(path, error);
 }
 
+/* Of a visit; a further root that is not there is a typing error. */
+static enum exit_code code_of(int r)
+{
+	if (r >= 0)
+		return EXIT_DONE;
+	return r == -ENOENT ? EXIT_USAGE : EXIT_STATE;
+}
+
 static enum exit_code visit_one(const struct options *options, const char *common, visit_act *act)
 {
 	struct settings settings = { 0 };
@@ -162,7 +170,7 @@ static enum exit_code visit_one(const struct options *options, const char *commo
 	if (r == 0)
 		return act(options, &settings);
 	notice("%s", error.text);
-	return r == -ENOENT ? EXIT_USAGE : EXIT_STATE;
+	return code_of(r);
 }
 
 static enum exit_code find_all(struct finding *finding, const struct text_list *repos)
@@ -204,21 +212,22 @@ enum exit_code visit_each(const struct options *options, visit_act *act)
 	return code;
 }
 
-int visit_settings(
+enum exit_code visit_settings(
 	const struct options *options, struct settings *ret_settings, struct error *error)
 {
 	struct finding finding CLEANUP(finding_done) = { 0 };
-	int r;
 
 	/* Of a verb that takes no --root, --repo is a fact about a run. */
 	if (!options->repos.count || !(options->verb->options & OPTION_BIT(ROOT)))
-		return config_load(options->config, ret_settings, error);
-	r = find(&finding, options->repo, error);
-	if (r < 0)
-		return r;
-	if (finding.commons.count == 0)
-		return error_say(error, EINTR, "--repo: asked to stop while it was looked for");
-	if (finding.commons.count > 1)
-		return error_say(error, EINVAL, "--repo: there are several repositories: name one");
-	return config_visit(finding.commons.items[0], &options->roots, ret_settings, error);
+		return config_load(options->config, ret_settings, error) < 0 ? EXIT_STATE
+									     : EXIT_DONE;
+	if (find(&finding, options->repo, error) < 0)
+		return EXIT_USAGE;
+	if (finding.commons.count == 1)
+		return code_of(config_visit(
+			finding.commons.items[0], &options->roots, ret_settings, error));
+	(void)error_say(error, EINVAL, "--repo: %s",
+		finding.commons.count ? "there are several repositories: name one"
+				      : "asked to stop while it was looked for");
+	return finding.commons.count ? EXIT_USAGE : EXIT_BLIND;
 }

@@ -20,7 +20,7 @@ enum exit_code visit_each(const struct options *options, visit_act *act);
 
 /*
  * For verbs that know one repository only: the settings of a visit to it, or those that are configured
- * when none is asked for. 0 or -errno.
+ * when none is asked for. EXIT_DONE, or with an error EXIT_USAGE when --repo leads to none, EXIT_STATE.
  */
-int visit_settings(
+enum exit_code visit_settings(
 	const struct options *options, struct settings *ret_settings, struct error *error);

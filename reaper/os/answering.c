@@ -211,6 +211,7 @@ int answering_ask_names(
 	};
 	int r;
 
+	memset(ret_silent, 0, count * sizeof(*ret_silent));
 	census_take(&census, paths, count);
 	r = ask_all(&asking, &census, ret_silent, error);
 	for (size_t i = 0; i < count; i++)

@@ -218,6 +218,8 @@ mistakes() {
 	check "what is no repository is said" refused 2 'is no git repository, and holds none' \
 		--repo "$world/empty"
 	check "so is what is not there" refused 2 'No such file' --repo "$world/none"
+	check "also of a verb that knows one repository only" same 2 \
+		"$("$SBX_REAP" why plain --repo "$world/none" 2>/dev/null; echo $?)"
 	check "within a repository that one is named" refused 2 "lies in the repository $heap: name that" \
 		--repo "$heap/src"
 	check "the whole file system is no repository" refused 2 'whole file system' --repo /

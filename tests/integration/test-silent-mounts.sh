@@ -112,6 +112,31 @@ check "also of the same pattern" same "reap finished_failed" "$(report neighbour
 check "why says what is unknown, and where that comes from" says "$world/other.git: it does not answer" \
 	"$(reap why other || true)"
 check "check ends, and names the root" says "fuse.sbxtest that is mounted at $world/far" "$(reap check || true)"
+# What the command line names, and what a named repository has, is not touched either.
+refuses() { # pattern, arguments of the program
+	local pattern=$1
+	shift
+	ends 69 "$SBX_REAP" "$@" && says "$pattern" "$(cat "$world/err")"
+}
+heap=$world/heap
+git init --quiet "$heap"
+git -C "$heap" -c user.name=t -c user.email=t@t commit --quiet --allow-empty -m one
+check "a named repository is told to be silent" \
+	refuses "^sbx-reap: --repo '$world/lost.git': it does not answer" --dry-run --repo "$world/lost.git"
+check "so is a place below it" \
+	refuses "^sbx-reap: --repo '$world/lost.git/a/b': it does" list --repo "$world/lost.git/a/b"
+check "so is a named root" \
+	refuses "^sbx-reap: --root '$world/far/x'" list --repo "$heap" --root "$world/far/x"
+check "so is the tree of a registration" refuses "^sbx-reap: --worktree '$world/far/x'" \
+	register late --worktree "$world/far/x" --repo "$heap"
+mkdir "$heap/.worktrees"
+exec 9<>/dev/fuse
+fuse 9 "$heap/.worktrees"
+check "a usual place for trees that is silent is a source that is" \
+	ends 69 env XDG_STATE_HOME="$world/visits" "$SBX_REAP" list --json --repo "$heap"
+check "and is told" says "^markers $heap/.worktrees: it does not answer" "$(told)"
+umount -l "$heap/.worktrees"
+exec 9>&-
 check "a pass ends" ends 69 reap --json
 check "and keeps what it cannot see" all_are_unknown
 check "what it can see is gone" test ! -e "$root/good"
