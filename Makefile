@@ -3,8 +3,7 @@
 #   make                  the program with sanitizers, build/dev/sbx-reap
 #   make MODE=release     optimised and hardened, build/release/sbx-reap
 #   make check            every unit and integration test of this MODE
-#   make check-long       the same, where there is a longer form of it, and the sweep in which every system
-#                         call of a pass fails: hours (with MODE=release a quarter of them)
+#   make check-long       the same, where there is a longer form of it: hours (with MODE=release a quarter)
 #   make soak SOAK_DAYS=7 so many days of a fleet in hours; build/soak has the picture
 #   make deb              the Debian package, build/deb/sbx-reap_VERSION_ARCH.deb
 #   make install          release build into DESTDIR and prefix (uninstall takes it away again)
