@@ -44,6 +44,7 @@ static void run_old(struct model_run *run, const struct model_run *then, const s
 	run->seen_most_s = then->seen_most_s;
 	run->future_s = then->future_s;
 	run->tombstones = then->tombstones;
+	run->untold = then->untold;
 }
 
 void model_books_old(struct model *model, const struct model *then, const struct sight *sights)
@@ -56,6 +57,7 @@ void model_books_old(struct model *model, const struct model *then, const struct
 	model->graced_s = 0;
 	model->held = then->held;
 	model->held_until_s = then->held_until_s;
+	model->hold_ended = then->hold_ended;
 	model->brake = then->brake;
 	model->brake_s = then->brake_s;
 	for (unsigned run = 0; run < OP_RUNS; run++)

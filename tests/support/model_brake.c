@@ -5,7 +5,7 @@ enum { BRAKE_RUNS = 2, BRAKE_HOLD_S = 15 * 60 };
 
 static bool is_asked(const struct model *model, const struct pass_way *way)
 {
-	return model->braking && way->only < 0 && !model_is_held(model);
+	return model->braking && way->only < 0 && model_is_held(model) == NO;
 }
 
 static void count(const struct expectation *runs, struct model_braking *braking)

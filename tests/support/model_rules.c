@@ -73,6 +73,7 @@ void model_host(struct model *model, const struct op *op, int64_t now_s)
 	}
 	if (op->kind == OP_HOLD || op->kind == OP_RESUME) {
 		model->held = op->kind == OP_HOLD;
+		model->hold_ended = false;
 		model->held_until_s = op->value ? now_s + op->value : 0;
 		return;
 	}
@@ -115,9 +116,11 @@ static enum maybe clock_stepped(const struct model *model)
 	return model->clock_count && all == YES ? YES : any;
 }
 
-bool model_is_held(const struct model *model)
+enum maybe model_is_held(const struct model *model)
 {
-	return model->held && (!model->held_until_s || model->held_until_s > model->now_s);
+	if (!model->held || (model->held_until_s && model->held_until_s <= model->now_s))
+		return NO;
+	return model->hold_ended ? MAYBE : YES;
 }
 
 void model_passed(struct model *model, enum pass_end end)
@@ -131,6 +134,10 @@ void model_passed(struct model *model, enum pass_end end)
 			model->disturbance_seen = true;
 			model->disturbed_s = model->now_s;
 		}
+	}
+	if (model->held && model_is_held(model) == NO) {
+		model->held = end == PASS_KILLED;
+		model->hold_ended = true;
 	}
 	if (model->suspended)
 		model->graced_s = model->now_s + GRACE_S;
@@ -271,6 +278,7 @@ static void forget(struct model_run *run)
 	run->marker = MARKER_NONE;
 	run->tree = run->scratch = run->group = run->container = 0;
 	run->owner = run->record = run->loose = run->begun_stop = run->failed = false;
+	run->begun_untold = run->replaced = false;
 	run->begun = NO;
 }
 
@@ -343,7 +351,7 @@ static void run_books_lost(struct model *model, struct model_run *run, const str
 	bool marked = run->marker == MARKER_GOOD, bad = run->marker == MARKER_BAD;
 
 	run->seen_least_s = run->seen_most_s = run->future_s = 0;
-	run->tombstones = 0;
+	run->tombstones = run->untold = 0;
 	if (!sight->keep) {
 		run->pinned = NO;
 		run->keep = KEEP_NONE;
@@ -355,8 +363,10 @@ static void run_books_lost(struct model *model, struct model_run *run, const str
 		forget(run);
 		run->marker = bad ? MARKER_BAD : MARKER_NONE;
 		run->begun = begun;
+		run->begun_untold = begun != NO;
 		return;
 	}
+	run->begun_untold = begun != NO && !sight->marker; /* only the tombstone was left to do */
 	run->row = run->mark;
 	run->row.sign_most_s = model->now_s;
 	run->tree = 0;
@@ -458,6 +468,8 @@ static enum maybe is_refused(const struct model_run *run, const struct sight *si
 
 	if (run->marker == MARKER_BAD)
 		return YES;
+	if (run->replaced)
+		return MAYBE; /* its row had come to know the first one */
 	if (!run->row.there || !other)
 		return NO;
 	return run->loose ? MAYBE : YES;
@@ -684,7 +696,7 @@ static enum maybe what_keeps(const struct model *model, unsigned number, const s
 		const char *why;
 	} all[] = {
 		{ way->only >= 0 && way->only != (int)number ? YES : NO, "another was asked for" },
-		{ model_is_held(model) ? YES : NO, "passes are held" },
+		{ model_is_held(model), "passes are held" },
 		{ is_refused(run, sight), "record and world contradict each other" },
 		{ is_pinned(model, run), "it is pinned" },
 		{ is_locked(run, sight), "its worktree is locked" },
@@ -825,6 +837,7 @@ static bool container_went(
 
 static void went(struct model_run *run)
 {
+	run->untold += run->begun_untold;
 	forget(run);
 	run->gone++;
 	run->tombstones++;

@@ -46,7 +46,10 @@ struct model_run {
 	int64_t seen_most_s;  /* the same, at the latest; 0: not yet */
 	int64_t future_s; /* since when, in true time, a time of it was seen to lie in the future */
 	unsigned gone;    /* how often it went */
-	unsigned tombstones; /* and how often the books say so */
+	unsigned tombstones; /* and how often the books say so, */
+	unsigned untold;     /* or, since they were lost meanwhile, perhaps do not */
+	bool begun_untold;   /* what had begun was on books that were lost */
+	bool replaced;       /* another tree was made in place of one that was being taken apart */
 };
 
 /* What a pass remembered of the clocks. */
@@ -79,6 +82,7 @@ struct model {
 	bool suspended;      /* no pass was since */
 	bool held;
 	int64_t held_until_s; /* 0: until resumed */
+	bool hold_ended;      /* and a pass that was killed may have taken it off the books */
 
 	bool braking; /* there is a brake; then: */
 	enum model_brake { UNTRIPPED, TRIPPED, PERHAPS_TRIPPED } brake;
@@ -144,4 +148,4 @@ void model_brake_passed(struct model *model, const struct pass_way *way,
 	const struct model_braking *braking, enum pass_end end);
 
 /* Whether passes are held by a person. */
-bool model_is_held(const struct model *model);
+enum maybe model_is_held(const struct model *model);
