@@ -210,6 +210,17 @@ static const struct key {
 	{ "path", marker_resource_path, true, KIND_PATH },
 };
 
+/* Names what there is. */
+static int key_unknown(const char *name, struct error *error)
+{
+	struct text right CLEANUP(text_done) = { 0 };
+
+	text_add(&right, "a marker has no such key; it has:");
+	for (size_t i = 0; i < ARRAY_SIZE(keys); i++)
+		text_addf(&right, " %s", keys[i].name);
+	return value_refuse(error, name, right.data);
+}
+
 static int marker_entry(void *context, const char *section, const char *name, const char *value,
 	unsigned line, struct error *error)
 {
@@ -229,7 +240,7 @@ static int marker_entry(void *context, const char *section, const char *name, co
 		error_prefix(error, "%s", name);
 		return r;
 	}
-	return value_refuse(error, name, "a marker has no such key");
+	return key_unknown(name, error);
 }
 
 static bool marker_has(const struct marker *marker, const char *name)
