@@ -41,14 +41,12 @@ static const struct option_spec specs[] = {
 	[OPTION_PLAN] =
 		ONCE("plan", "FILE", file, plan, "only what this dry run's JSON shows, unchanged"),
 	[OPTION_NOW] = ONCE("now", "TIME", moment, now_s, "decide as if it were that moment"),
-	[OPTION_REASON] = ONCE(
-		"reason", "TEXT", text, reason, "why it is kept, or held; of list: only these"),
+	[OPTION_REASON] = ONCE("reason", "TEXT", text, reason, "why it is kept, or held"),
 	[OPTION_BY] = ONCE("by", "WHO", text, by, "who wants it (default: you)"),
 	[OPTION_FOR] = ONCE("for", "DUR", pin_length, for_s, "for how long, or 'never' to end"),
 	[OPTION_UNTIL] = ONCE("until", "TIME", future, until_s, "until when"),
 	[OPTION_WORKTREE] = ONCE("worktree", "DIR", place, worktree, "its git worktree"),
-	[OPTION_REPO] = MANY(
-		"repo", "DIR", repo, repos, "its repository; of a pass: any, or all below DIR"),
+	[OPTION_REPO] = MANY("repo", "DIR", repo, repos, "its repository"),
 	[OPTION_ROOT] = MANY("root", "DIR", places, roots, "with --repo: worktrees in DIR, too"),
 	[OPTION_CONTAINER] =
 		MANY("container", "REF", container, containers, "a container, by id or name"),
@@ -333,18 +331,37 @@ void options_done(struct options *options)
 	*options = (struct options){ 0 };
 }
 
+/* What an option is called and does depends on what else its verb takes. */
+static const struct other_help {
+	enum option_id id;
+	uint64_t beside;
+	const char *value, *help;
+} other_help[] = {
+	{ OPTION_REASON, OPTION_BIT(SORT), "WORDS", "only runs with these reasons" },
+	{ OPTION_REPO, OPTION_BIT(ROOT), "DIR", "without settings: this one, or all below DIR" },
+};
+
+static void option_describe(enum option_id id, uint64_t set, FILE *file)
+{
+	const struct option_spec *spec = &specs[id];
+	const char *value = spec->value, *help = spec->help;
+	char *left CLEANUP(mem_done) = NULL;
+
+	for (size_t i = 0; i < ARRAY_SIZE(other_help); i++)
+		if (other_help[i].id == id && set & other_help[i].beside) {
+			value = other_help[i].value;
+			help = other_help[i].help;
+		}
+	left = mem_printf("--%s%s%s", spec->name, value ? " " : "", value ? value : "");
+	if (spec->letter)
+		(void)fprintf(file, "  -%c, %-20s %s\n", spec->letter, left, help);
+	else
+		(void)fprintf(file, "      %-20s %s\n", left, help);
+}
+
 void options_describe(uint64_t set, FILE *file)
 {
-	for (size_t i = 0; i < ARRAY_SIZE(specs); i++) {
-		char *left CLEANUP(mem_done) = mem_printf("--%s%s%s", specs[i].name,
-			specs[i].value ? " " : "", specs[i].value ? specs[i].value : "");
-
-		if (!(set >> i & 1))
-			continue;
-		if (specs[i].letter)
-			(void)fprintf(
-				file, "  -%c, %-20s %s\n", specs[i].letter, left, specs[i].help);
-		else
-			(void)fprintf(file, "      %-20s %s\n", left, specs[i].help);
-	}
+	for (int id = 0; id < OPTION_COUNT; id++)
+		if (set >> id & 1)
+			option_describe((enum option_id)id, set, file);
 }
