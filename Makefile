@@ -164,6 +164,7 @@ deb: ; scripts/deb $(VERSION)
 # or started.
 INSTALL ?= install
 INSTALLED = $(sbindir)/sbx-reap $(bindir)/sbx-run $(mandir)/man8/sbx-reap.8 $(mandir)/man1/sbx-run.1 \
+	$(mandir)/man5/sbx-reap.ini.5 $(mandir)/man5/sbx-reap-marker.5 \
 	$(datadir)/sbx-reap/report.schema.json \
 	$(unitdir)/sbx-reap.service \
 	$(unitdir)/sbx-reap.timer $(unitdir)/sbx-reap-probe.service $(unitdir)/sbx-reap-probe.timer \
@@ -177,6 +178,8 @@ install:
 	$(INSTALL) -D -m 755 build/release/sbx-reap $(DESTDIR)$(sbindir)/sbx-reap
 	$(INSTALL) -D -m 755 scripts/sbx-run $(DESTDIR)$(bindir)/sbx-run
 	$(INSTALL) -D -m 644 reaper/sbx-reap.8 $(DESTDIR)$(mandir)/man8/sbx-reap.8
+	$(INSTALL) -D -m 644 reaper/sbx-reap.ini.5 $(DESTDIR)$(mandir)/man5/sbx-reap.ini.5
+	$(INSTALL) -D -m 644 reaper/sbx-reap-marker.5 $(DESTDIR)$(mandir)/man5/sbx-reap-marker.5
 	$(INSTALL) -D -m 644 scripts/sbx-run.1 $(DESTDIR)$(mandir)/man1/sbx-run.1
 	$(INSTALL) -D -m 644 reaper/report.schema.json $(DESTDIR)$(datadir)/sbx-reap/report.schema.json
 	$(INSTALL) -D -m 644 units/sbx-reap.service $(DESTDIR)$(unitdir)/sbx-reap.service

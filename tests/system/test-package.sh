@@ -87,7 +87,8 @@ is_off() {
 		same "750 root sbx" "$(stat -c '%a %U %G' /var/lib/sbx)"
 	check "there is a place for a person's settings" test -d /etc/sbx/reap.d
 	check "the settings are valid as installed" sbx-reap check
-	check "the manual page is there" test -s /usr/share/man/man8/sbx-reap.8.gz
+	check "the manual pages are there" test -s /usr/share/man/man8/sbx-reap.8.gz \
+		-a -s /usr/share/man/man5/sbx-reap.ini.5.gz -a -s /usr/share/man/man5/sbx-reap-marker.5.gz
 }
 
 # The timer as it is, but with a first elapse that a test can wait for.
