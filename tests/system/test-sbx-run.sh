@@ -393,8 +393,27 @@ then_the_reaper() {
 	check "also what an untrusted one had not" bash -c "sbx-reap salvages far | grep -q far"
 }
 
+# Each line with sbx-run of the README and the manual pages, as it stands, one run after the other.
+as_the_manual_says() {
+	local line name count=0
+	as_ci "git clone --quiet $repo app && cd app && printf 'check:\\n\\ttrue\\n' >Makefile &&
+		git add Makefile && git commit --quiet --message make"
+	mv /home/ci/app /srv/git/app
+	for name in agent run-the-agent; do install -m 755 /bin/true "/usr/local/bin/$name"; done
+	install -D -m 600 /root/token /etc/agent/token
+	while read -r line; do
+		count=$((count + 1))
+		check "'$line' works" env LANG=C sh -c "$line </dev/null"
+		check "and is on record" same ok "$(outcome r1)"
+		sbx-reap --run r1 --early >/dev/null </dev/null
+		check "and goes" test ! -e "$root/r1"
+	done < <(sed -n 's/^\(\.Dl \|    \)\{0,1\}\(sbx-run r1 .*\)/\2/p' README.md reaper/*.[58] scripts/*.[15])
+	check "those were all of them" same 3 "$count"
+}
+
 inside() {
 	make_world
+	as_the_manual_says
 	wrong_calls
 	what_a_command_sees
 	what_a_command_can_do_to_the_repository
