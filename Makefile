@@ -165,6 +165,8 @@ deb: ; scripts/deb $(VERSION)
 INSTALL ?= install
 INSTALLED = $(sbindir)/sbx-reap $(bindir)/sbx-run $(mandir)/man8/sbx-reap.8 $(mandir)/man1/sbx-run.1 \
 	$(mandir)/man5/sbx-reap.ini.5 $(mandir)/man5/sbx-reap-marker.5 \
+	$(datadir)/bash-completion/completions/sbx-reap $(datadir)/zsh/vendor-completions/_sbx-reap \
+	$(datadir)/fish/vendor_completions.d/sbx-reap.fish \
 	$(datadir)/sbx-reap/report.schema.json \
 	$(unitdir)/sbx-reap.service \
 	$(unitdir)/sbx-reap.timer $(unitdir)/sbx-reap-probe.service $(unitdir)/sbx-reap-probe.timer \
@@ -181,6 +183,9 @@ install:
 	$(INSTALL) -D -m 644 reaper/sbx-reap.ini.5 $(DESTDIR)$(mandir)/man5/sbx-reap.ini.5
 	$(INSTALL) -D -m 644 reaper/sbx-reap-marker.5 $(DESTDIR)$(mandir)/man5/sbx-reap-marker.5
 	$(INSTALL) -D -m 644 scripts/sbx-run.1 $(DESTDIR)$(mandir)/man1/sbx-run.1
+	$(INSTALL) -D -m 644 units/completion/sbx-reap.bash $(DESTDIR)$(datadir)/bash-completion/completions/sbx-reap
+	$(INSTALL) -D -m 644 units/completion/_sbx-reap $(DESTDIR)$(datadir)/zsh/vendor-completions/_sbx-reap
+	$(INSTALL) -D -m 644 units/completion/sbx-reap.fish $(DESTDIR)$(datadir)/fish/vendor_completions.d/sbx-reap.fish
 	$(INSTALL) -D -m 644 reaper/report.schema.json $(DESTDIR)$(datadir)/sbx-reap/report.schema.json
 	$(INSTALL) -D -m 644 units/sbx-reap.service $(DESTDIR)$(unitdir)/sbx-reap.service
 	$(INSTALL) -D -m 644 units/sbx-reap.timer $(DESTDIR)$(unitdir)/sbx-reap.timer

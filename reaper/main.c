@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
+#include <string.h>
 #include <sys/stat.h>
 
 /*
@@ -70,6 +71,8 @@ int main(int argc, char **argv)
 	standard_streams_open();
 	signals_reset();
 	(void)umask(022); /* readers need no privilege; what is private says so itself */
+	if (argc > 1 && strcmp(argv[1], "complete") == 0)
+		return (int)cmd_complete(argc - 2, argv + 2);
 	r = options_parse(argc, argv, clock_wall_s(), &options, &error);
 	if (r == -ETIME) {
 		notice("%s", error.text); /* a place on a mount that does not answer */

@@ -19,6 +19,12 @@ struct option_spec {
 	char letter; /* 0: none */
 };
 
+/*
+ * An option as a verb with this set has it: what its value is called and what it does may depend on what
+ * else there is.
+ */
+struct option_spec option_spec_of(enum option_id id, uint64_t set);
+
 /* Room for growth, and yet bounded: what is said on a command line is kept in rows and files. */
 enum { OPTION_TEXT_MAX = 500, OPTION_PATH_MAX = 4095 };
 

@@ -341,27 +341,35 @@ static const struct other_help {
 	{ OPTION_REPO, OPTION_BIT(ROOT), "DIR", "without settings: this one, or all below DIR" },
 };
 
-static void option_describe(enum option_id id, uint64_t set, FILE *file)
+struct option_spec option_spec_of(enum option_id id, uint64_t set)
 {
-	const struct option_spec *spec = &specs[id];
-	const char *value = spec->value, *help = spec->help;
-	char *left CLEANUP(mem_done) = NULL;
+	struct option_spec spec = specs[id];
 
 	for (size_t i = 0; i < ARRAY_SIZE(other_help); i++)
 		if (other_help[i].id == id && set & other_help[i].beside) {
-			value = other_help[i].value;
-			help = other_help[i].help;
+			spec.value = other_help[i].value;
+			spec.help = other_help[i].help;
 		}
-	left = mem_printf("--%s%s%s", spec->name, value ? " " : "", value ? value : "");
+	return spec;
+}
+
+static void option_describe(const struct option_spec *spec, FILE *file)
+{
+	char *left CLEANUP(mem_done) = mem_printf(
+		"--%s%s%s", spec->name, spec->value ? " " : "", spec->value ? spec->value : "");
+
 	if (spec->letter)
-		(void)fprintf(file, "  -%c, %-20s %s\n", spec->letter, left, help);
+		(void)fprintf(file, "  -%c, %-20s %s\n", spec->letter, left, spec->help);
 	else
-		(void)fprintf(file, "      %-20s %s\n", left, help);
+		(void)fprintf(file, "      %-20s %s\n", left, spec->help);
 }
 
 void options_describe(uint64_t set, FILE *file)
 {
-	for (int id = 0; id < OPTION_COUNT; id++)
+	for (int id = 0; id < OPTION_COUNT; id++) {
+		struct option_spec spec = option_spec_of((enum option_id)id, set);
+
 		if (set >> id & 1)
-			option_describe((enum option_id)id, set, file);
+			option_describe(&spec, file);
+	}
 }

@@ -126,3 +126,18 @@ void options_done(struct options *options);
 
 /* One line of help for each option of the set, in a fixed order. */
 void options_describe(uint64_t set, FILE *file);
+
+/*
+ * What a shell completes: the last of these words, which may be empty or a beginning; they are what stands
+ * behind "sbx-reap". Verbs, options and words of a fixed list go to `file`, "WORD\tWHAT IT IS" in a line;
+ * what only the caller or the shell knows is in the answer.
+ */
+enum option_wanted { WANTED_NOTHING, WANTED_RUN, WANTED_FILE, WANTED_DIRECTORY };
+
+struct option_place {
+	const struct verb *verb; /* NULL: there is no such verb */
+	enum option_wanted wanted;
+	const char *beginning; /* what is there of it: behind "--run=", too */
+};
+
+void options_complete(char *const *words, int count, struct option_place *ret_place, FILE *file);

@@ -151,36 +151,39 @@ static int take_column(struct report_view *view, size_t at, bool reversed, struc
 	return 0;
 }
 
+static const struct vocabulary vocabularies[] = {
+	[WORDS_STATES] = { "the states are", STATE_COUNT, state_word },
+	[WORDS_REASONS] = { "the reasons are", REASON_COUNT, reason_word },
+	[WORDS_KEYS] = { "the keys, '-' before one for the other way round, are", REPORT_KEYS,
+		key_word },
+	[WORDS_COLUMNS] = { "the columns are", COLUMN_COUNT, column_word },
+};
+
 int report_view_take_states(struct report_view *view, const char *words, struct error *error)
 {
-	static const struct vocabulary known = { "the states are", STATE_COUNT, state_word };
-
 	view->states = 0;
-	return words_take(view, &known, words, take_state, error);
+	return words_take(view, &vocabularies[WORDS_STATES], words, take_state, error);
 }
 
 int report_view_take_reasons(struct report_view *view, const char *words, struct error *error)
 {
-	static const struct vocabulary known = { "the reasons are", REASON_COUNT, reason_word };
-
 	view->reasons = 0;
-	return words_take(view, &known, words, take_reason, error);
+	return words_take(view, &vocabularies[WORDS_REASONS], words, take_reason, error);
 }
 
 int report_view_take_keys(struct report_view *view, const char *words, struct error *error)
 {
-	static const struct vocabulary known = { "the keys, '-' before one for the other way round,"
-						 " are",
-		REPORT_KEYS, key_word };
-
 	view->key_count = 0;
-	return words_take(view, &known, words, take_key, error);
+	return words_take(view, &vocabularies[WORDS_KEYS], words, take_key, error);
 }
 
 int report_view_take_columns(struct report_view *view, const char *words, struct error *error)
 {
-	static const struct vocabulary known = { "the columns are", COLUMN_COUNT, column_word };
-
 	view->column_count = 0;
-	return words_take(view, &known, words, take_column, error);
+	return words_take(view, &vocabularies[WORDS_COLUMNS], words, take_column, error);
+}
+
+const char *report_view_word(enum report_words of, size_t at)
+{
+	return at < vocabularies[of].count ? vocabularies[of].name(at) : NULL;
 }

@@ -60,3 +60,7 @@ int report_view_take_states(struct report_view *view, const char *words, struct 
 int report_view_take_reasons(struct report_view *view, const char *words, struct error *error);
 int report_view_take_keys(struct report_view *view, const char *words, struct error *error);
 int report_view_take_columns(struct report_view *view, const char *words, struct error *error);
+
+/* The same words one by one, in either case, for who completes them; NULL behind the last. */
+enum report_words { WORDS_STATES, WORDS_REASONS, WORDS_KEYS, WORDS_COLUMNS };
+const char *report_view_word(enum report_words of, size_t at);

@@ -212,6 +212,11 @@ const struct verb *verb_find(const char *name)
 	return NULL;
 }
 
+const struct verb *verb_at(size_t at)
+{
+	return at + 1 < ARRAY_SIZE(verbs) ? &verbs[at + 1] : NULL;
+}
+
 enum { GUESS_MAX = 16, GUESS_DISTANCE = 2 };
 
 static size_t least(size_t a, size_t b)

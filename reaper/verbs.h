@@ -30,6 +30,8 @@ struct verb {
 const struct verb *verb_default(void);
 const struct verb *verb_find(const char *name); /* or NULL */
 
+const struct verb *verb_at(size_t at); /* without the default one; NULL behind the last */
+
 /* The name of the verb that was most likely meant, or NULL. */
 const char *verb_guess(const char *name);
 
@@ -55,3 +57,6 @@ enum exit_code cmd_probe(const struct options *options);
 enum exit_code cmd_check(const struct options *options);
 enum exit_code cmd_hold(const struct options *options);
 enum exit_code cmd_resume(const struct options *options);
+
+/* Not for people, so it is none of the table: what the completion of a shell asks (cmd_complete.c). */
+enum exit_code cmd_complete(int count, char **words);

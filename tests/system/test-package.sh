@@ -89,6 +89,9 @@ is_off() {
 	check "the settings are valid as installed" sbx-reap check
 	check "the manual pages are there" test -s /usr/share/man/man8/sbx-reap.8.gz \
 		-a -s /usr/share/man/man5/sbx-reap.ini.5.gz -a -s /usr/share/man/man5/sbx-reap-marker.5.gz
+	check "bash completes it" bash -c '. /usr/share/bash-completion/completions/sbx-reap; complete -p sbx-reap'
+	check "zsh and fish do" test -s /usr/share/zsh/vendor-completions/_sbx-reap \
+		-a -s /usr/share/fish/vendor_completions.d/sbx-reap.fish
 }
 
 # The timer as it is, but with a first elapse that a test can wait for.
