@@ -64,7 +64,7 @@ static int close_between(int first, unsigned last, struct error *error)
 	return 0;
 }
 
-static int close_others(const int *keep, size_t count, struct error *error)
+int errand_close_others(const int *keep, size_t count, struct error *error)
 {
 	int fds[KEPT_MAX], next = STDERR_FILENO + 1, r;
 
@@ -93,7 +93,7 @@ static _Noreturn void child_work(const struct child *child, pid_t parent)
 	(void)prctl(PR_SET_PDEATHSIG, SIGKILL); /* fails for no signal that there is */
 	if (getppid() != parent)
 		_exit(EXIT_FAILURE);
-	r = close_others(errand->keep, errand->keep_count, &answer->error);
+	r = errand_close_others(errand->keep, errand->keep_count, &answer->error);
 	if (r == 0)
 		r = errand->work(
 			errand->context, errand->result ? answer->result : NULL, &answer->error);

@@ -37,3 +37,9 @@ struct errand {
  * little more than the fork.
  */
 int errand_run(const struct errand *errand, struct error *error);
+
+/*
+ * Closes every descriptor but the standard streams and those to keep (any order, at most 16): for a
+ * child. 0 or -errno.
+ */
+int errand_close_others(const int *keep, size_t count, struct error *error);
