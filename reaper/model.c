@@ -118,6 +118,27 @@ const char *tri_name(enum tri value)
 	return names[value];
 }
 
+const char *duty_name(enum duty_kind kind)
+{
+	static const char *const names[DUTY_KINDS] = {
+		[DUTY_REVOKE] = "revoke",
+		[DUTY_AFTER] = "after",
+	};
+
+	return names[kind];
+}
+
+const char *duty_state_name(enum duty_state state)
+{
+	static const char *const names[DUTY_STATES] = {
+		[DUTY_PENDING] = "pending",
+		[DUTY_DONE] = "done",
+		[DUTY_FAILED] = "failed",
+	};
+
+	return names[state];
+}
+
 const char *result_name(enum result result)
 {
 	static const char *const names[] = {

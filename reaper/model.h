@@ -198,6 +198,24 @@ struct failures {
 	const char *error; /* of the last one */
 };
 
+/* A program of the site that is owed to a run: before it is taken apart, or when it is gone. */
+enum duty_kind { DUTY_REVOKE, DUTY_AFTER, DUTY_KINDS };
+enum duty_state { DUTY_PENDING, DUTY_DONE, DUTY_FAILED, DUTY_STATES };
+struct duty {
+	const char *run;
+	int64_t generation; /* the credential of an earlier run of that name is another one */
+	enum duty_kind kind;
+	enum duty_state state;
+	bool ripe;             /* its time has come: DUTY_AFTER, when the run has its tombstone */
+	int64_t since_s;       /* when it fell due */
+	int64_t count, last_s; /* failures in a row, and the last try; 0: none */
+	const char *error;     /* of the last one; NULL */
+	/* What the program is told of a run that may be gone by then. */
+	const char *reason;
+	enum outcome outcome;
+	const char *root; /* NULL: it lay below none */
+};
+
 /* All that the policy looks at, for one run. Times in epoch seconds, 0: never or unknown. */
 struct facts {
 	bool refused;  /* rule 1: invalid, or record and world contradict each other */
@@ -318,6 +336,7 @@ struct run {
 	const char *work_note; /* what is unsaved, or why it is unknown; NULL */
 	const char *salvaged;  /* where what was unsaved is now; NULL: nothing was salvaged */
 	const struct failures *failures; /* NULL: none */
+	const struct duty *revocation;   /* of its generation; NULL: it was not due yet */
 	int64_t bytes;                   /* of all trees and paths; -1: not measured */
 
 	/* For rule 10; the decision means nothing until somebody looked closer. */
@@ -352,7 +371,9 @@ struct inventory {
 	struct host_facts host;
 	struct filesystem *filesystems; /* of roots and path_roots; none when pressure is off */
 	size_t filesystem_count;
-	struct hold *hold; /* NULL: none */
+	struct hold *hold;   /* NULL: none */
+	struct duty *duties; /* not done, also of runs that are gone; the longest untried first */
+	size_t duty_count;
 	struct brake brake;
 	int64_t now_s;
 	void *index; /* by identifier */
@@ -364,6 +385,8 @@ const char *reason_name(enum reason reason);
 const char *outcome_name(enum outcome outcome); /* NULL for none */
 const char *work_name(enum work work);
 const char *tri_name(enum tri value);                      /* "yes" "no" "unknown" */
+const char *duty_name(enum duty_kind kind);                /* "revoke" "after" */
+const char *duty_state_name(enum duty_state state);        /* "pending" "done" "failed" */
 const char *result_name(enum result result);               /* NULL for none */
 int kind_from_name(const char *name, enum kind *ret_kind); /* 0 or -EINVAL */
 

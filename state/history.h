@@ -14,7 +14,8 @@ struct history_entry {
 	int64_t generation;   /* 0: none */
 	const char *action;   /* registered renewed finished pinned unpinned forgotten claimed
 				 stopped reaped partial kept failed resumed pass salvaged
-				 "salvage ended" held braked released probe */
+				 "salvage ended" held braked released probe revoked
+				 "revoke failed" after "after failed" */
 	const char *reason;   /* reason_name(), or NULL */
 	const char *resource; /* "worktree /srv/…", or NULL */
 	const char *detail;   /* what happened in words, an error, who did it; or NULL */

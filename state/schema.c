@@ -196,6 +196,22 @@ static const struct migration {
 		"  outcome TEXT NOT NULL,"
 		"  at_s INTEGER NOT NULL"
 		") STRICT;" },
+
+	{ 7, /* No reference to run: what was not revoked outlives it. */
+		"CREATE TABLE duty ("
+		"  run TEXT NOT NULL,"
+		"  generation INTEGER NOT NULL CHECK (generation > 0),"
+		"  kind TEXT NOT NULL CHECK (kind IN ('revoke', 'after')),"
+		"  state TEXT NOT NULL CHECK (state IN ('pending', 'done', 'failed')),"
+		"  since_s INTEGER NOT NULL,"
+		"  count INTEGER NOT NULL CHECK (count >= 0)," /* failures in a row */
+		"  last_s INTEGER, error TEXT,"
+		"  reason TEXT NOT NULL,"
+		"  outcome TEXT CHECK (outcome IN ('ok', 'failed')),"
+		"  root TEXT,"
+		"  PRIMARY KEY (run, generation, kind),"
+		"  CHECK (state <> 'failed' OR (last_s IS NOT NULL AND error IS NOT NULL))"
+		") STRICT;" },
 };
 
 static int schema_newest(void)

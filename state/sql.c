@@ -16,6 +16,10 @@
 #define SALVAGE_PLACE "((repo IS ?1 AND ref = ?2) OR path = ?3)"
 /* In the order of failure_read(), failures.c. */
 #define FAILURE_COLUMNS "run, since_s, count, last_s, error"
+/* In the order of duty_read() and duty_bind(), duties.c. */
+#define DUTY_COLUMNS                                                           \
+	"run, generation, kind, since_s, reason, outcome, root, state, count," \
+	" last_s, error"
 /* In the order of probe_get(), probe.c. */
 #define PROBE_COLUMNS                                                              \
 	"asked_s, directory, port, token, answered_s, pass, file_step, file_code," \
@@ -177,6 +181,31 @@ const struct sql_statement sql_statements[SQL_COUNT] = {
 		"INSERT OR REPLACE INTO unfinished (run, at_s) VALUES (?, ?)" },
 	[SQL_UNFINISHED_DELETE] = { "forget an unfinished run",
 		"DELETE FROM unfinished WHERE run = ?" },
+
+	/* What is done matters only while there is a run that it must not be done for again. */
+	[SQL_DUTY_EACH] = { "read what hooks are owed",
+		"SELECT " DUTY_COLUMNS ", kind = 'revoke' OR EXISTS (SELECT 1 FROM history"
+		" WHERE history.run = duty.run AND history.generation = duty.generation"
+		" AND action = 'reaped') FROM duty ORDER BY last_s, since_s, run, generation,"
+		" kind" },
+	[SQL_DUTY_EXPECT] = { "note what a hook is owed",
+		"INSERT INTO duty (" DUTY_COLUMNS ")"
+		" VALUES (?, ?, ?, ?, ?, ?, ?, 'pending', 0, NULL, NULL) ON CONFLICT DO NOTHING" },
+	[SQL_DUTY_SET] = { "note what came of a hook",
+		"INSERT INTO duty (" DUTY_COLUMNS ") VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+		" ON CONFLICT DO UPDATE SET state = excluded.state, count = excluded.count,"
+		" last_s = excluded.last_s, error = excluded.error WHERE state <> 'done'" },
+	[SQL_DUTY_SUPERSEDE] = { "note what a hook has done as well",
+		"UPDATE duty SET state = 'done', count = 0, last_s = ?1, error = NULL"
+		" WHERE run = ?2 AND generation < ?3 AND kind = 'revoke'" },
+	[SQL_DUTY_FORGET] = { "forget what hooks are owed",
+		"DELETE FROM duty WHERE run = ? AND state <> 'done'" },
+	[SQL_DUTY_TRIM] = { "trim what hooks did",
+		"DELETE FROM duty WHERE NOT EXISTS (SELECT 1 FROM run WHERE run.run = duty.run"
+		" AND run.generation = duty.generation) AND (state = 'done' OR (kind = 'after'"
+		" AND since_s < ?1 AND NOT EXISTS (SELECT 1 FROM history"
+		" WHERE history.run = duty.run AND history.generation = duty.generation"
+		" AND action = 'reaped')))" },
 
 	[SQL_LOCK_HELD_GET] = { "look how often the lock was held",
 		"SELECT since_s, count FROM lock_held" },
