@@ -368,7 +368,8 @@ static int apply_claimed(
 int apply_run(const struct application *application, struct run *run, struct arena *arena,
 	struct error *error)
 {
-	struct teardown teardown = { .application = application };
+	struct application own = *application;
+	struct teardown teardown = { .application = &own };
 	int r = runs_claim(application->world->store, application->pass, run, goal_of(run),
 		clock_wall_s(), error);
 

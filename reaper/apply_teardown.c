@@ -15,6 +15,7 @@
 #include <errno.h>
 
 enum act {
+	ACT_REVOKE,
 	ACT_STOP,
 	ACT_LOOK,
 	ACT_ASK_WORK,
@@ -37,6 +38,7 @@ struct step {
  * Teardown order, DESIGN.md section 3. Stopping what is over its deadline is the first part of it.
  */
 static const struct step steps[] = {
+	{ ACT_REVOKE, KIND_PROCESS, FAIL_ENDS }, /* of the database; the hook's is no failure */
 	{ ACT_STOP, KIND_CONTAINER, FAIL_ENDS },
 	{ ACT_STOP, KIND_SCOPE, FAIL_ENDS },
 	{ ACT_STOP, KIND_CGROUP, FAIL_ENDS },
@@ -60,7 +62,7 @@ static const struct step steps[] = {
 	{ ACT_REMOVE, KIND_PATH, FAIL_GOES_ON },
 	{ ACT_PURGE, KIND_PATH, FAIL_GOES_ON },
 };
-enum { STOP_STEPS = 4 };
+enum { STOP_STEPS = 5 };
 
 /* Puts on the books what was salvaged; where it is must not be forgotten. */
 static int note_salvaged(struct teardown *teardown, const struct salvage *salvage)
@@ -159,6 +161,7 @@ static int act_on(struct teardown *teardown, enum act act, const struct resource
 	case ACT_SALVAGE:
 		r = salvage_tree(teardown, backend, resource, &effort);
 		break;
+	case ACT_REVOKE:
 	case ACT_LOOK:
 	case ACT_ASK_WORK:
 	case ACT_ASK_PROCESSES:
@@ -328,9 +331,28 @@ static bool keep_appeared(struct teardown *teardown)
 	return teardown->kept_by_hand;
 }
 
+/*
+ * Whatever comes of it, the run goes on; and it gets back the time that the hook took, which is every
+ * run's. Nothing was changed that a pin would keep, so that a claim may still be given back.
+ */
+static int revoke_credentials(struct teardown *teardown)
+{
+	struct application *application = teardown->application;
+	struct hooks *hooks = application->world->hooks;
+	int64_t began_ms = clock_boot_ms();
+	int r = hooks_revoke(hooks, teardown->run, &teardown->error);
+
+	application->deadline_ms += clock_boot_ms() - began_ms;
+	if (r < 0 || teardown->run->decision.verdict != VERDICT_REAP)
+		return r;
+	return hooks_expect_after(hooks, teardown->run, &teardown->error);
+}
+
 static int do_step(struct teardown *teardown, const struct step *step)
 {
 	switch (step->act) {
+	case ACT_REVOKE:
+		return revoke_credentials(teardown);
 	case ACT_LOOK:
 		return look_last(teardown);
 	case ACT_ASK_WORK:
@@ -385,6 +407,8 @@ static int still_answers(struct teardown *teardown)
 static const char *words_of(enum act act)
 {
 	switch (act) {
+	case ACT_REVOKE:
+		return "revoking its credentials";
 	case ACT_STOP:
 		return "stopping what runs";
 	case ACT_LOOK:

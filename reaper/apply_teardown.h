@@ -7,9 +7,9 @@
 #include "apply.h"
 
 struct teardown {
-	const struct application *application;
-	struct inventory seen; /* the second look, of this run only */
-	struct run *run;       /* within it */
+	struct application *application; /* its own: what a hook takes is added to its time */
+	struct inventory seen;           /* the second look, of this run only */
+	struct run *run;                 /* within it */
 	int64_t bytes_freed, entries_deleted, steps_done;
 	struct error error;   /* the first of a step */
 	const char *unsaved;  /* why the tree stays; NULL: it may go */

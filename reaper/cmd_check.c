@@ -5,6 +5,7 @@
 #include "metrics.h"
 #include "notice.h"
 #include "os/answering.h"
+#include "os/hook.h"
 #include "rebuild.h"
 #include "text_list.h"
 
@@ -96,6 +97,23 @@ static void check_metrics(struct check *check)
 		check_say(check, LEVEL_OK, "metrics", textfile);
 }
 
+/* Without its arguments and environment: that it may be run, not what it does. */
+static void check_hook(struct check *check, const char *name, const char *path)
+{
+	char *detail CLEANUP(mem_done) = NULL;
+	struct error error = { 0 };
+
+	if (!path)
+		return;
+	detail = mem_printf("%s %s", name, path);
+	if (hook_check(path, &error) >= 0) {
+		check_say(check, LEVEL_OK, "hook", detail);
+		return;
+	}
+	check_say(check, LEVEL_BAD, "hook", detail);
+	check_say_more(error.text);
+}
+
 enum exit_code cmd_check(const struct options *options)
 {
 	struct check check CLEANUP(check_done) = { .code = EXIT_DONE };
@@ -107,6 +125,8 @@ enum exit_code cmd_check(const struct options *options)
 		check.code = rebuild(&check.books);
 	check_roots(&check);
 	check_metrics(&check);
+	check_hook(&check, "revoke", check.books.settings.hooks.revoke);
+	check_hook(&check, "after", check.books.settings.hooks.after);
 	check_books(&check);
 	check_host(&check);
 	check_leftovers(&check);

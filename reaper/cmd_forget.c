@@ -5,6 +5,7 @@
 #include "complain.h"
 #include "notice.h"
 #include "os/lock.h"
+#include "state/duties.h"
 #include "state/marker.h"
 #include "state/runs.h"
 #include "verbs.h"
@@ -16,16 +17,20 @@ static enum exit_code forget_all(struct books *books, const char *run)
 {
 	struct error error = { 0 };
 	int row = runs_forget(books->store, run, KIND_WORKTREE, NULL, books->now_s, &error);
-	int markers;
+	int duties, markers;
 
 	if (row < 0)
+		return complain(&error, error.code);
+	duties = duties_forget(books->store, run, books->now_s, &error);
+	if (duties < 0)
 		return complain(&error, error.code);
 	markers = beside_remove_markers(&books->settings, run, &error);
 	if (markers < 0) {
 		notice("%s has a marker still, which is a record: %s", run, error.text);
 		return EXIT_ATTENTION;
 	}
-	(void)printf("%s %s\n", run, row || markers ? "is forgotten" : "was not on record");
+	(void)printf(
+		"%s %s\n", run, row || markers || duties ? "is forgotten" : "was not on record");
 	return books_notice_lost_roots(books);
 }
 

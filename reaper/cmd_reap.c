@@ -6,10 +6,12 @@
 #include "choice.h"
 #include "complain.h"
 #include "config.h"
+#include "hooks.h"
 #include "inventory.h"
 #include "metrics.h"
 #include "notice.h"
 #include "os/confine.h"
+#include "os/hook.h"
 #include "os/journal.h"
 #include "os/lock.h"
 #include "os/signals.h"
@@ -34,11 +36,13 @@ struct reaping {
 	struct inventory inventory;
 	struct plan plan;
 	struct report_progress shown;
+	struct hooks hooks;
 	size_t salvages_left; /* that were to end and could not */
 	struct hold unjudged; /* by a probe that died; since_s 0: none */
 	char pass[PASS_ID];
 	int64_t start_ms;
 	int lock;
+	bool hook_refused;
 };
 
 static void reaping_done(struct reaping *reaping)
@@ -250,6 +254,57 @@ static bool selects(const struct reaping *reaping)
 	return reaping->choice.runs->count || reaping->choice.approval;
 }
 
+/* One that nobody may run fails for every run: said in each pass, also where none is due. */
+static bool hook_is_refused(const char *name, const char *path)
+{
+	struct error error = { 0 };
+
+	if (!path || hook_check(path, &error) >= 0)
+		return false;
+	alert("the %s hook is not run: %s", name, error.text);
+	return true;
+}
+
+/* Nobody set up hooks for what is only visited. */
+static void prepare_hooks(struct reaping *reaping)
+{
+	const struct settings *settings = &reaping->session.settings;
+
+	if (settings->visited)
+		return;
+	reaping->hooks = (struct hooks){
+		.settings = settings,
+		.store = reaping->session.store,
+		.pass = reaping->pass,
+	};
+	reaping->session.world.hooks = &reaping->hooks;
+	reaping->hook_refused = hook_is_refused("revoke", settings->hooks.revoke);
+	reaping->hook_refused |= hook_is_refused("after", settings->hooks.after);
+}
+
+/* Those that hang keep three quarters of a pass for what is to be done, and each part has its own. */
+enum { HOOKS_FIRST = 8, HOOKS_WITHIN = 4, HOOKS_LAST = 16 };
+
+static int act_with_hooks(
+	struct reaping *reaping, const struct pass_time *time, struct error *error)
+{
+	struct hooks *hooks = reaping->session.world.hooks;
+	int r = 0;
+
+	hooks_begin(hooks, time->budget_ms / HOOKS_FIRST);
+	if (!selects(reaping))
+		r = hooks_revoke_all(hooks, &reaping->inventory, error);
+	hooks_begin(hooks, time->budget_ms / HOOKS_WITHIN);
+	if (r >= 0)
+		r = pass_apply(&reaping->session, reaping->pass, time, &reaping->plan,
+			&reaping->inventory, error);
+	hooks_begin(hooks, time->budget_ms / HOOKS_LAST);
+	if (r >= 0)
+		r = hooks_run_after(hooks, &reaping->inventory,
+			selects(reaping) ? &reaping->plan : NULL, error);
+	return r;
+}
+
 static int act(struct reaping *reaping, struct error *error)
 {
 	const struct pass_time time = time_of(reaping);
@@ -262,8 +317,7 @@ static int act(struct reaping *reaping, struct error *error)
 		return r;
 	if (!signals_stop_wanted())
 		alert_of_brake(reaping, tripped_before_s);
-	r = pass_apply(&reaping->session, reaping->pass, &time, &reaping->plan, &reaping->inventory,
-		error);
+	r = act_with_hooks(reaping, &time, error);
 	return r < 0 || selects(reaping) ? r
 					 : pass_end_salvages(&reaping->session, &reaping->inventory,
 						   salvage_stays, reaping, error);
@@ -305,7 +359,7 @@ static enum exit_code tell(struct reaping *reaping, int failed, struct error *er
 	struct report report = report_of(reaping, REPORT_PASS, stdout);
 	enum exit_code code = report_exit_code(&report);
 
-	if (reaping->salvages_left)
+	if (reaping->salvages_left || reaping->hook_refused)
 		code = exit_code_worse(code, EXIT_ATTENTION);
 	if (starved(reaping)) {
 		alert("looking took all the time of this pass, so none of %zu due runs had a turn; "
@@ -370,6 +424,7 @@ static enum exit_code reap_by(const struct options *options, struct settings *se
 	reaping.start_ms += clock_boot_ms() - asked_ms; /* thinking is not part of the pass */
 	signals_hold();
 	say_without_wall(&reaping.plan);
+	prepare_hooks(&reaping);
 	r = act(&reaping, &error);
 	report_progress_clear(&reaping.shown);
 	return options->exit_code && due ? exit_code_worse(EXIT_DUE, tell(&reaping, r, &error))

@@ -5,6 +5,8 @@
 #include "base/text.h"
 #include "base/timespan.h"
 #include "failures_text.h"
+#include "hooks.h"
+#include "report_hooks.h"
 #include "salvage_text.h"
 
 static void print_line(const char *name, const char *value)
@@ -66,6 +68,21 @@ static void print_pin(const struct look *look)
 		pin->until_s ? moment_format(until, pin->until_s) : "unpinned",
 		pin->reason ? pin->reason : "no reason given");
 	print_line("pin", text);
+}
+
+static void print_credentials(const struct look *look)
+{
+	const struct report report = look_report(look);
+	enum revocation revocation =
+		hooks_revocation(&look->session.settings, &look->inventory, look->run);
+	const struct duty *duty = look->run->revocation;
+	char *text CLEANUP(mem_done) = duty ? report_duty_text(&report, duty) : NULL;
+	char moment[TIMESPAN_TEXT];
+
+	(void)printf("  %-12s%s%s%s%s%s\n", "credentials", revocation_name(revocation),
+		revocation == REVOCATION_REVOKED ? " at " : "",
+		revocation == REVOCATION_REVOKED ? moment_format(moment, duty->last_s) : "",
+		text ? ": " : "", text ? text : "");
 }
 
 static void print_failures(const struct look *look)
@@ -224,10 +241,29 @@ static void print_leftovers(const struct look *look)
 	}
 }
 
+/* What is left to do for runs of this name that are gone. */
+static void print_duties(const struct look *look)
+{
+	const struct report report = look_report(look);
+	const struct record *row = look->run->row;
+
+	for (size_t i = 0; i < look->inventory.duty_count; i++) {
+		const struct duty *duty = &look->inventory.duties[i];
+		char *text CLEANUP(mem_done) = report_duty_text(&report, duty);
+
+		if (text_equal(duty->run, look->run->id) && duty->ripe && text &&
+			(!row || row->generation != duty->generation))
+			(void)printf("  %-12shook of one that is gone: %s\n", duty_name(duty->kind),
+				text);
+	}
+}
+
 int why_text_past(const struct look *look, struct error *error)
 {
 	bool begun = false;
 	int r = print_salvages(look, error);
+
+	print_duties(look);
 
 	return r < 0 ? r : look_each_history(look, print_history, &begun, error);
 }
@@ -239,6 +275,7 @@ int why_text(const struct look *look, struct error *error)
 	print_decision(look);
 	print_pin(look);
 	print_failures(look);
+	print_credentials(look);
 	print_resources(look);
 	print_rules(look);
 	report_limits(&report, stdout);

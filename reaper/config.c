@@ -78,6 +78,7 @@ void settings_default(struct settings *ret_settings)
 			.time_budget_ms = 4 * minute * 1000,
 			.engine_timeout_ms = 10 * 1000,
 			.kill_timeout_ms = 10 * 1000,
+			.hook_timeout_ms = 10 * 1000,
 			.brake_runs = 50,
 			.brake_share = 80,
 			.brake_hold_s = 15 * minute,
@@ -92,6 +93,8 @@ void settings_done(struct settings *settings)
 	free(settings->visited);
 	free(settings->label);
 	free(settings->cgroup_root);
+	free(settings->hooks.revoke);
+	free(settings->hooks.after);
 	free(settings->textfile);
 	free(settings->owners);
 	text_list_done(&settings->roots);

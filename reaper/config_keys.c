@@ -360,11 +360,14 @@ static const struct key keys[] = {
 	LIMIT("time_budget", time_budget_ms, MINUTES_MS(24 * 60)),
 	LIMIT("engine_timeout", engine_timeout_ms, MINUTES_MS(10)),
 	LIMIT("kill_timeout", kill_timeout_ms, MINUTES_MS(10)),
+	LIMIT("hook_timeout", hook_timeout_ms, MINUTES_MS(10)),
 	{ "limits", "brake_runs", take_count, AT(limits.brake_runs), false, 0, 1000000, NULL },
 	{ "limits", "brake_share", take_percent, AT(limits.brake_share), false, 0, 100, NULL },
 	{ "limits", "brake_hold", take_span, AT(limits.brake_hold_s), false, 1, YEARS_S(1), NULL },
 	{ "disk", "high", take_disk, AT(disk.high), false, 1, 100, NULL },
 	{ "disk", "low", take_disk, AT(disk.low), false, 0, 99, NULL },
+	{ "hooks", "revoke", take_file, AT(hooks.revoke), false, 0, 0, NULL },
+	{ "hooks", "after", take_file, AT(hooks.after), false, 0, 0, NULL },
 	{ "metrics", "textfile", take_textfile, AT(textfile), false, 0, 0, NULL },
 };
 

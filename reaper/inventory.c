@@ -9,6 +9,7 @@
 #include "policy.h"
 #include "policy_limit.h"
 #include "sharing.h"
+#include "state/duties.h"
 #include "state/failures.h"
 #include "state/passes.h"
 #include "state/runs.h"
@@ -299,6 +300,8 @@ static int read_notes(struct inventory *inventory, const struct world *world, st
 		r = runs_load_sightings(world->store, inventory, error);
 	if (world->store && r >= 0)
 		r = failures_load(world->store, inventory, error);
+	if (world->store && r >= 0)
+		r = duties_load(world->store, inventory, error);
 	return r;
 }
 

@@ -16,6 +16,7 @@
 #include "policy.h"
 #include "salvage_silence.h"
 #include "state/brake.h"
+#include "state/duties.h"
 #include "state/failures.h"
 #include "state/history.h"
 #include "state/hold.h"
@@ -338,5 +339,8 @@ int pass_close(const struct session *session, const struct report *report, enum 
 
 	if (r < 0 || report->inventory->host.clock_stepped)
 		return r; /* what a clock that was just set calls old may be of today */
-	return history_trim(session->store, now_s - session->settings.policy.history_s, error);
+	r = history_trim(session->store, now_s - session->settings.policy.history_s, error);
+	return r < 0 ? r
+		     : duties_trim(
+			       session->store, now_s - session->settings.policy.history_s, error);
 }

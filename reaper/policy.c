@@ -350,3 +350,11 @@ struct decision policy_decide(const struct question *question)
 	} /* else what is not the tree goes: the result will be `partial` */
 	return decision;
 }
+
+bool policy_credentials_end(const struct question *q)
+{
+	if (!q->facts->recorded || q->facts->refused)
+		return false;
+	return q->facts->finished_s ? q->facts->finished_s <= q->now_s
+				    : q->facts->deadline_s && policy_deadline_end_s(q) <= q->now_s;
+}

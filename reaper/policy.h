@@ -54,5 +54,11 @@ const char *policy_rule_name(unsigned rule);
 /* The end of a run's time: its deadline and grace, and what a boot or a suspend adds. */
 int64_t policy_deadline_end_s(const struct question *question);
 
+/*
+ * Whether what a run was trusted with has no use any more: it is on record, and has finished or is over
+ * its deadline and grace. Whoever keeps its files, a pin or its own retention, keeps no credential.
+ */
+bool policy_credentials_end(const struct question *question);
+
 /* Until when the last sign of life counts as life; 0 when there is none. */
 int64_t policy_lease_end_s(const struct question *question);

@@ -3,6 +3,7 @@
 #include "base/text.h"
 #include "disk.h"
 #include "failures_text.h"
+#include "report_hooks.h"
 #include "report_select.h"
 
 bool reason_needs_person(enum reason reason)
@@ -119,7 +120,7 @@ static bool hides_runs(const struct source *source)
 
 enum exit_code report_exit_code(const struct report *report)
 {
-	enum exit_code code = EXIT_DONE;
+	enum exit_code code = report_hooks_need_person(report) ? EXIT_ATTENTION : EXIT_DONE;
 
 	for (size_t i = 0; i < report->inventory->run_count; i++)
 		code = exit_code_worse(code, run_exit_code(report, report->inventory->runs[i]));

@@ -3,6 +3,7 @@
 #include "base/text.h"
 #include "failures_text.h"
 #include "os/journal.h"
+#include "report_hooks.h"
 
 #include <syslog.h>
 
@@ -14,6 +15,8 @@
 #define ID_KEPT "7c45b8e85fa84ab3bdac30fc245c9655"
 #define ID_PASS "2dda208da56e4ccbba16b102008a6e06"
 #define ID_BLIND "38704463c8ba4925943e2eeec165ff26"
+#define ID_NOT_REVOKED "6f1a8c52d0b94e7d9a3be5c47f10d28e"
+#define ID_AFTER_FAILED "b94d07e35a1c4f6f8e62c0d9137ab5f4"
 
 enum { FIELDS = 40 };
 
@@ -152,6 +155,22 @@ static int send_source(const struct report *report, const struct source *source)
 	return send(&entry);
 }
 
+static int send_duty(const struct report *report, const struct duty *duty)
+{
+	struct entry entry CLEANUP(entry_done) = { 0 };
+	bool revoke = duty->kind == DUTY_REVOKE;
+	char *words CLEANUP(mem_done) = report_duty_text(report, duty);
+
+	begin(&entry, report, revoke ? ID_NOT_REVOKED : ID_AFTER_FAILED, LOG_ERR);
+	add(&entry, "MESSAGE",
+		arena_printf(&entry.arena, "%s: %s %s", duty->run,
+			revoke ? "its credentials are not revoked:" : "its after hook", words));
+	add(&entry, "SBX_RUN", duty->run);
+	add(&entry, "SBX_HOOK", duty_name(duty->kind));
+	add_int(&entry, "SBX_FAILURES", duty->count);
+	return send(&entry);
+}
+
 /* The totals, and what limits the whole plan: one entry of more lines than one where something does. */
 static char *pass_words(const struct report *report)
 {
@@ -163,6 +182,7 @@ static char *pass_words(const struct report *report)
 		abort();
 	report_totals_line(report, file);
 	report_limits(report, file);
+	report_hooks(report, file);
 	if (fclose(file) != 0)
 		abort(); /* memory alone can be short */
 	while (length > 0 && text[length - 1] == '\n')
@@ -212,5 +232,8 @@ int report_journal(const struct report *report, enum exit_code code)
 	for (size_t i = 0; i < inventory->source_count; i++)
 		if (inventory->sources[i].ok == TRI_NO)
 			r = worse(r, send_source(report, &inventory->sources[i]));
+	for (size_t i = 0; i < inventory->duty_count; i++)
+		if (inventory->duties[i].state == DUTY_FAILED)
+			r = worse(r, send_duty(report, &inventory->duties[i]));
 	return worse(r, send_pass(report, code));
 }

@@ -2,6 +2,7 @@
 
 #include "base/json_out.h"
 #include "failures_text.h"
+#include "report_hooks.h"
 #include "report_select.h"
 #include "seal.h"
 
@@ -114,6 +115,7 @@ void report_json_run(struct json_out *json, const struct report *report, const s
 	json_bytes(json, "error", run->error ? run->error : run->fault);
 	json_bytes(json, "salvaged", run->salvaged);
 	failures_json(json, run, report->inventory->now_s);
+	report_json_credentials(json, report, run);
 }
 
 static void json_totals(struct json_out *json, const struct report *report)
@@ -227,6 +229,7 @@ void report_json(const struct report *report, FILE *file)
 	json_hold(&json, report->inventory->hold);
 	json_brake(&json, report);
 	json_pressure(&json, report);
+	report_json_hooks(&json, report);
 	json_totals(&json, report);
 	json_object_end(&json);
 }

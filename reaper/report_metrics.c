@@ -4,6 +4,7 @@
 #include "failures_text.h"
 #include "metric_text.h"
 #include "probe_findings.h"
+#include "report_hooks.h"
 #include "report_view.h"
 
 #include <inttypes.h>
@@ -110,6 +111,29 @@ static void print_survey(const struct survey *survey, int64_t now_s, FILE *file)
 		survey->persons);
 }
 
+static void print_hooks(const struct inventory *inventory, FILE *file)
+{
+	static const char *const names[DUTY_KINDS] = {
+		[DUTY_REVOKE] = "revocations",
+		[DUTY_AFTER] = "after_hooks",
+	};
+	static const char *const helps[DUTY_KINDS] = {
+		[DUTY_REVOKE] =
+			"Runs whose credentials are to be revoked, also of runs that are gone, "
+			"by whether that failed.",
+		[DUTY_AFTER] =
+			"Runs that are gone and whose after hook is owed, by whether it failed.",
+	};
+	int64_t counts[DUTY_KINDS][DUTY_STATES];
+
+	report_count_duties(inventory, counts);
+	for (enum duty_kind kind = 0; kind < DUTY_KINDS; kind++) {
+		metric_head(file, names[kind], "gauge", helps[kind]);
+		metric_sample_of(file, names[kind], "state", "pending", counts[kind][DUTY_PENDING]);
+		metric_sample_of(file, names[kind], "state", "failed", counts[kind][DUTY_FAILED]);
+	}
+}
+
 static void print_runs(const struct report *report, FILE *file)
 {
 	const struct inventory *inventory = report->inventory;
@@ -120,6 +144,7 @@ static void print_runs(const struct report *report, FILE *file)
 	print_survey(&survey, inventory->now_s, file);
 	metric_gauge(file, "last_pass_freed_bytes", "Bytes on disk that the last pass freed.",
 		report_count(report).bytes_freed);
+	print_hooks(inventory, file);
 	metric_gauge(file, "hold", "Whether a person, or a probe that failed, holds all passes.",
 		inventory->hold != NULL);
 	metric_gauge(file, "brake",

@@ -4,6 +4,7 @@
 #include "base/text.h"
 #include "failures_text.h"
 #include "report_columns.h"
+#include "report_hooks.h"
 #include "report_select.h"
 
 /* Colours, never as the only signal: what they say stands there in words. */
@@ -279,6 +280,7 @@ void report_table(const struct report *report, FILE *file)
 	report_totals_line(report, file);
 	print_put_off(report, file);
 	report_limits(report, file);
+	report_hooks(report, file);
 	print_blindness(report, file);
 	rows_done(rows, selection.count);
 }

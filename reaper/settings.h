@@ -40,6 +40,7 @@ struct limit_settings {
 	int64_t time_budget_ms; /* of a whole pass */
 	int64_t engine_timeout_ms;
 	int64_t kill_timeout_ms;
+	int64_t hook_timeout_ms;
 	int64_t brake_runs;  /* 0: no brake */
 	int64_t brake_share; /* percent */
 	int64_t brake_hold_s;
@@ -48,6 +49,11 @@ struct limit_settings {
 /* In percent of bytes and of inodes; high = 100 is never exceeded. */
 struct disk_settings {
 	int64_t high, low;
+};
+
+/* Programs of the site (os/hook.h); NULL: none. */
+struct hook_settings {
+	char *revoke, *after;
 };
 
 /* Every path is absolute and without a trailing slash; lists hold no duplicates. */
@@ -76,5 +82,6 @@ struct settings {
 	char *cgroup_root;        /* "sbx.slice": below the cgroup v2 mount, no leading slash */
 	struct limit_settings limits;
 	struct disk_settings disk;
+	struct hook_settings hooks;
 	char *textfile; /* for Prometheus' node exporter; NULL: none is written */
 };

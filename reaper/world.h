@@ -5,6 +5,7 @@
 
 #include "backend/backend.h"
 #include "base/error.h"
+#include "hooks.h"
 #include "model.h"
 #include "roots_watch.h"
 #include "state/store.h"
@@ -14,6 +15,7 @@ struct world {
 	struct store *store; /* NULL: there has never been a database, so nothing is on record */
 	struct roots_watch
 		*watch; /* of a pass; NULL: what answered at the start goes on doing so */
+	struct hooks *hooks; /* of a pass; NULL: none is run */
 	void *states[BACKEND_COUNT];
 };
 

@@ -136,6 +136,9 @@ static void an_empty_file_gives_the_defaults(void **state)
 	assert_int_equal(settings.disk.high, 85);
 	assert_int_equal(settings.disk.low, 75);
 	assert_null(settings.textfile);
+	assert_int_equal(settings.limits.hook_timeout_ms, 10000);
+	assert_null(settings.hooks.revoke);
+	assert_null(settings.hooks.after);
 }
 
 static void every_setting_is_read(void **state)
@@ -153,8 +156,10 @@ static void every_setting_is_read(void **state)
 		"engine = unix:///run/podman/podman.sock\nlabel = org.example/run\n"
 		"[cgroups]\nroot = sbx.slice/runs\n"
 		"[limits]\nmax_runs = 7\ntime_budget = 90s\nengine_timeout = 1500ms\n"
-		"kill_timeout = 3s\nbrake_runs = 8\nbrake_share = 0%\nbrake_hold = 1h\n"
+		"kill_timeout = 3s\nhook_timeout = 4s\nbrake_runs = 8\nbrake_share = "
+		"0%\nbrake_hold = 1h\n"
 		"[disk]\nhigh = 100%\nlow = 99%\n"
+		"[hooks]\nrevoke = /etc//sbx/revoke\nafter = /etc/sbx/after\n"
 		"[metrics]\ntextfile = /srv//prom/sbx_reap.prom\n";
 	struct settings settings CLEANUP(settings_done) = { 0 };
 	char *root CLEANUP(mem_done) = below(state, "ws");
@@ -194,6 +199,9 @@ static void every_setting_is_read(void **state)
 	assert_int_equal(settings.disk.high, 100);
 	assert_int_equal(settings.disk.low, 99);
 	assert_string_equal(settings.textfile, "/srv/prom/sbx_reap.prom");
+	assert_int_equal(settings.limits.hook_timeout_ms, 4000);
+	assert_string_equal(settings.hooks.revoke, "/etc/sbx/revoke");
+	assert_string_equal(settings.hooks.after, "/etc/sbx/after");
 }
 
 static void what_is_wrong_is_named_with_file_and_line(void **state)
@@ -221,7 +229,11 @@ static void what_is_wrong_is_named_with_file_and_line(void **state)
 		{ "[limits]\nbrake_share = 80\n", "whole percentage" },
 		{ "[limits]\nbrake_hold = 500ms\n", "whole seconds" },
 		{ "[limits]\nbrake_hold = 0\n", "must lie between" },
-		{ "[hooks]\nrevoke = /x\n", "unknown section [hooks]" },
+		{ "[hooks]\nrevoke = revoke\n", "absolute" },
+		{ "[hooks]\nafter = /etc/sbx/\n", "name a file" },
+		{ "[hooks]\nafter = /x\nafter = /y\n", "set twice" },
+		{ "[hooks]\nbefore = /x\n", "unknown key 'before' in [hooks]" },
+		{ "[limits]\nhook_timeout = 11m\n", "must lie between" },
 		{ "[metrics]\ntextfile = sbx_reap.prom\n", "absolute" },
 		{ "[metrics]\ntextfile = /x/sbx_reap\n", "ends with .prom" },
 		{ "[metrics]\ntextfile = /x.prom\ntextfile = /y.prom\n", "set twice" },

@@ -432,9 +432,40 @@ static void what_can_be_salvaged_goes_and_what_could_not_waits(void **state)
 	}
 }
 
+static bool credentials_end(const struct facts *facts, const struct host_facts *host)
+{
+	return policy_credentials_end(&(struct question){
+		.facts = facts, .host = host, .settings = &settings, .now_s = NOW });
+}
+
+static void credentials_end_with_the_run_or_its_deadline_and_not_before(void **state)
+{
+	static const struct {
+		struct facts facts;
+		struct host_facts host;
+		bool ends;
+	} table[] = {
+		{ FACTS(RECORDED, .finished_s = NOW), { 0 }, true },
+		{ FACTS(RECORDED, .finished_s = NOW, .pin = PIN_HELD), { 0 }, true },
+		{ FACTS(RECORDED, .finished_s = NOW + 1), { 0 }, false },
+		{ FACTS(RECORDED, .finished_s = NOW + 1, .deadline_s = NOW - DAY), { 0 }, false },
+		{ FACTS(ACTIVE, .deadline_s = NOW - 5 * MINUTE, .live = TRI_YES), { 0 }, true },
+		{ FACTS(ACTIVE, .deadline_s = NOW - 5 * MINUTE + 1), { 0 }, false },
+		{ FACTS(ACTIVE, .deadline_s = NOW - 5 * MINUTE), { .boot_s = NOW - 1 }, false },
+		{ FACTS(ACTIVE), { 0 }, false },
+		{ FACTS(.proven = true, .first_seen_s = NOW - DAY), { 0 }, false },
+		{ FACTS(RECORDED, .refused = true, .finished_s = NOW), { 0 }, false },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(table); i++)
+		assert_int_equal(credentials_end(&table[i].facts, &table[i].host), table[i].ends);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(credentials_end_with_the_run_or_its_deadline_and_not_before),
 		cmocka_unit_test(each_named_row_holds),
 		cmocka_unit_test(every_combination_of_facts_decides_as_the_rules_say),
 		cmocka_unit_test(no_run_is_finished_and_active_and_unrecorded),

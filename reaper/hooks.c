@@ -1,0 +1,291 @@
+#include "hooks.h"
+
+#include "base/clock.h"
+#include "inventory.h"
+#include "os/hook.h"
+#include "os/signals.h"
+#include "plan.h"
+#include "policy.h"
+#include "policy_limit.h"
+#include "state/duties.h"
+
+#include <errno.h>
+
+/* The last wait between two tries is that after so many: 40 minutes. A credential is alive meanwhile. */
+enum { RETRIES_COUNTED = 5 };
+
+void hooks_begin(struct hooks *hooks, int64_t time_ms)
+{
+	if (hooks)
+		hooks->left_ms = time_ms;
+}
+
+const char *revocation_name(enum revocation revocation)
+{
+	static const char *const names[] = {
+		[REVOCATION_NONE] = "none",
+		[REVOCATION_PENDING] = "pending",
+		[REVOCATION_REVOKED] = "revoked",
+		[REVOCATION_FAILED] = "failed",
+	};
+
+	return names[revocation];
+}
+
+int64_t hooks_retry_s(const struct duty *duty, int64_t now_s)
+{
+	int64_t count = duty->count < RETRIES_COUNTED ? duty->count : RETRIES_COUNTED;
+
+	return duty->state == DUTY_FAILED ? policy_retry_s(count, duty->last_s, now_s) : 0;
+}
+
+/* ------------------------------------------------------------------------------------ what is owed */
+
+/* A run that is kept though its time is over. What nobody can be sure of, or may act on, is left out. */
+static bool kept_for_good_reason(enum reason reason)
+{
+	switch (reason) {
+	case REASON_PINNED:
+	case REASON_PIN_UNKNOWN:
+	case REASON_LOCKED:
+	case REASON_LIVE:
+	case REASON_RETAINED:
+	case REASON_UNKNOWN:
+	case REASON_UNSAVED_WORK:
+	case REASON_BACKOFF:
+	case REASON_DEFERRED:
+		return true;
+	case REASON_FOREIGN:
+	case REASON_REFUSED:
+	case REASON_CLOCK:
+	case REASON_HELD:
+	case REASON_BRAKE:
+	case REASON_CHANGED:
+	case REASON_FILTERED:
+	case REASON_OVER_DEADLINE:
+	case REASON_FINISHED_OK:
+	case REASON_FINISHED_FAILED:
+	case REASON_ABANDONED:
+	case REASON_ORPHAN:
+	case REASON_PRESSURE:
+	case REASON_REQUESTED:
+	case REASON_RESUMED:
+	case REASON_COUNT:
+		break;
+	}
+	return false;
+}
+
+/* Of a run that only a marker tells of, each claim makes another row: it waits for that. */
+static bool is_over(
+	const struct settings *settings, const struct inventory *inventory, const struct run *run)
+{
+	const struct question question = {
+		.facts = &run->facts,
+		.host = &inventory->host,
+		.settings = &settings->policy,
+		.now_s = inventory->now_s,
+	};
+
+	return run->row && run->row->registered && kept_for_good_reason(run->decision.reason) &&
+	       policy_credentials_end(&question);
+}
+
+enum revocation hooks_revocation(
+	const struct settings *settings, const struct inventory *inventory, const struct run *run)
+{
+	if (run->revocation && run->revocation->state == DUTY_DONE)
+		return REVOCATION_REVOKED;
+	if (run->revocation && run->revocation->state == DUTY_FAILED)
+		return REVOCATION_FAILED;
+	if (run->revocation)
+		return REVOCATION_PENDING;
+	if (!settings->hooks.revoke || run->result == RESULT_REAPED)
+		return REVOCATION_NONE;
+	return run->decision.verdict != VERDICT_KEEP || is_over(settings, inventory, run)
+		       ? REVOCATION_PENDING
+		       : REVOCATION_NONE;
+}
+
+static struct duty duty_of(const struct run *run, enum duty_kind kind, int64_t now_s)
+{
+	return (struct duty){
+		.run = run->id,
+		.generation = run->row->generation,
+		.kind = kind,
+		.since_s = now_s,
+		.reason = reason_name(run->decision.reason),
+		.outcome = run->facts.outcome,
+		.root = run->root,
+	};
+}
+
+/* -------------------------------------------------------------------------------------- running one */
+
+static const char *program_of(const struct hooks *hooks, enum duty_kind kind)
+{
+	return kind == DUTY_REVOKE ? hooks->settings->hooks.revoke : hooks->settings->hooks.after;
+}
+
+enum { VARIABLES = 8 };
+
+/* All that it gets. What is not known is left out. In the arena. */
+static void environment_fill(
+	char *environment[VARIABLES + 1], const struct duty *duty, struct arena *arena)
+{
+	const char *outcome = outcome_name(duty->outcome);
+	size_t count = 0;
+
+	environment[count++] = arena_dup(
+		arena, "PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin");
+	environment[count++] = arena_printf(arena, "SBX_HOOK=%s", duty_name(duty->kind));
+	environment[count++] = arena_printf(arena, "SBX_RUN=%s", duty->run);
+	environment[count++] =
+		arena_printf(arena, "SBX_GENERATION=%lld", (long long)duty->generation);
+	environment[count++] = arena_printf(arena, "SBX_REASON=%s", duty->reason);
+	environment[count++] = arena_printf(arena, "SBX_TRY=%lld", (long long)duty->count + 1);
+	if (outcome)
+		environment[count++] = arena_printf(arena, "SBX_OUTCOME=%s", outcome);
+	if (duty->root)
+		environment[count++] = arena_printf(arena, "SBX_ROOT=%s", duty->root);
+	assert(count <= VARIABLES);
+}
+
+static int run_program(struct hooks *hooks, const struct duty *duty, struct error *error)
+{
+	struct arena arena CLEANUP(arena_done) = { 0 };
+	char *environment[VARIABLES + 1] = { NULL };
+	const struct hook hook = {
+		.path = program_of(hooks, duty->kind),
+		.environment = environment,
+		.timeout_ms = hooks->settings->limits.hook_timeout_ms,
+	};
+	int64_t began_ms = clock_boot_ms();
+	int r;
+
+	environment_fill(environment, duty, &arena);
+	r = hook_run(&hook, error);
+	hooks->left_ms -= clock_boot_ms() - began_ms;
+	return r;
+}
+
+/* Runs it and writes down what came of it (MUST 2). 1 tried, 0 it is owed still, -errno. */
+static int do_duty(struct hooks *hooks, const struct duty *owed, struct error *error)
+{
+	struct duty duty = *owed;
+	struct error why = { 0 };
+	int r = -EINTR;
+
+	if (hooks->left_ms > 0 && !signals_stop_wanted())
+		r = run_program(hooks, &duty, &why);
+	if (r == -EINTR)
+		return duties_expect(hooks->store, &duty, error);
+	duty.state = r < 0 ? DUTY_FAILED : DUTY_DONE;
+	duty.count = r < 0 ? duty.count + 1 : 0;
+	duty.last_s = clock_wall_s();
+	duty.error = r < 0 ? why.text : NULL;
+	r = duties_set(hooks->store, &duty, hooks->pass, error);
+	return r < 0 ? r : 1;
+}
+
+int hooks_revoke(struct hooks *hooks, const struct run *run, struct error *error)
+{
+	const struct duty *known = run->revocation;
+	int64_t now_s = clock_wall_s();
+	struct duty duty;
+
+	if (!hooks || !hooks->settings->hooks.revoke || !run->row)
+		return 0;
+	if (known && (known->state == DUTY_DONE || hooks_retry_s(known, now_s) > now_s))
+		return 0;
+	duty = known ? *known : duty_of(run, DUTY_REVOKE, now_s);
+	return do_duty(hooks, &duty, error);
+}
+
+int hooks_expect_after(struct hooks *hooks, const struct run *run, struct error *error)
+{
+	struct duty duty;
+
+	if (!hooks || !hooks->settings->hooks.after || !run->row)
+		return 0;
+	duty = duty_of(run, DUTY_AFTER, clock_wall_s());
+	return duties_expect(hooks->store, &duty, error);
+}
+
+/* ---------------------------------------------------------------------------------- all in their turn */
+
+/* MUST 3. */
+static bool is_anothers(const struct inventory *inventory, const struct duty *duty)
+{
+	const struct run *run = inventory_find(inventory, duty->run);
+
+	if (!run || !run->facts.recorded || run->result == RESULT_REAPED)
+		return false;
+	return !run->row || run->row->generation != duty->generation;
+}
+
+static bool is_planned(const struct plan *plan, const char *run)
+{
+	for (size_t i = 0; i < plan->count; i++)
+		if (text_equal(plan->due[i]->id, run))
+			return true;
+	return false;
+}
+
+static int do_all(struct hooks *hooks, const struct inventory *inventory, enum duty_kind kind,
+	const struct plan *only, struct error *error)
+{
+	for (size_t i = 0; i < inventory->duty_count; i++) {
+		const struct duty *duty = &inventory->duties[i];
+		int64_t now_s = clock_wall_s();
+		int r;
+
+		if (duty->kind != kind || !duty->ripe || hooks_retry_s(duty, now_s) > now_s ||
+			is_anothers(inventory, duty) || (only && !is_planned(only, duty->run)))
+			continue;
+		r = do_duty(hooks, duty, error);
+		if (r < 0)
+			return r;
+	}
+	return 0;
+}
+
+/* What is on the books already comes with the rest, the longest untried first. */
+static int revoke_kept(struct hooks *hooks, const struct inventory *inventory, struct error *error)
+{
+	for (size_t i = 0; i < inventory->run_count; i++) {
+		const struct run *run = inventory->runs[i];
+		int r;
+
+		if (run->revocation || !is_over(hooks->settings, inventory, run))
+			continue;
+		r = hooks_revoke(hooks, run, error);
+		if (r < 0)
+			return r;
+	}
+	return 0;
+}
+
+int hooks_revoke_all(struct hooks *hooks, struct inventory *inventory, struct error *error)
+{
+	int r;
+
+	if (!hooks || !hooks->settings->hooks.revoke || inventory->hold)
+		return 0;
+	r = revoke_kept(hooks, inventory, error);
+	return r < 0 ? r : do_all(hooks, inventory, DUTY_REVOKE, NULL, error);
+}
+
+int hooks_run_after(struct hooks *hooks, struct inventory *inventory, const struct plan *only,
+	struct error *error)
+{
+	int r;
+
+	if (!hooks)
+		return 0;
+	r = duties_load(hooks->store, inventory, error);
+	if (r < 0 || !hooks->settings->hooks.after || inventory->hold)
+		return r;
+	r = do_all(hooks, inventory, DUTY_AFTER, only, error);
+	return r < 0 ? r : duties_load(hooks->store, inventory, error);
+}

@@ -1,0 +1,59 @@
+/*
+ * The programs of the site in a pass: which run is owed one, when it is run, and what is written down of
+ * it. Its failure is the site's to mend, and keeps nothing from being killed or removed.
+ *
+ * MUST 1  A revocation is tried before anything of a run is touched, and never again once it is done.
+ * MUST 2  What was tried is written down before anything else is begun; a hook that was run and not
+ * written down is run again. MUST 3  While another run of that name is on record, nothing is revoked for
+ * an earlier one: it would be the living one's.
+ */
+#pragma once
+
+#include "base/error.h"
+#include "model.h"
+#include "settings.h"
+#include "state/store.h"
+
+struct hooks {
+	const struct settings *settings;
+	struct store *store;
+	const char *pass;
+	/* What hooks may still take of this part of a pass: one that hangs does so for every run. */
+	int64_t left_ms;
+};
+
+/* A part of a pass begins, with this much time for hooks. */
+void hooks_begin(struct hooks *hooks, int64_t time_ms);
+
+enum revocation { REVOCATION_NONE, REVOCATION_PENDING, REVOCATION_REVOKED, REVOCATION_FAILED };
+const char *revocation_name(enum revocation revocation); /* "none" "pending" "revoked" "failed" */
+
+/* How it stands with the credentials of a run; pending: the next pass that may act revokes them. */
+enum revocation hooks_revocation(
+	const struct settings *settings, const struct inventory *inventory, const struct run *run);
+
+/* When what failed is tried again; 0: at once. */
+int64_t hooks_retry_s(const struct duty *duty, int64_t now_s);
+
+/*
+ * Revokes what a run was trusted with, by the row that was loaded, unless that is done, was tried a short
+ * while ago or there is no time: then it stays owed. 1 tried, 0, -errno of the database.
+ */
+int hooks_revoke(struct hooks *hooks, const struct run *run, struct error *error);
+
+/* When it is gone, a hook is to be run. 0, -errno of the database. */
+int hooks_expect_after(struct hooks *hooks, const struct run *run, struct error *error);
+
+/*
+ * Before anything is taken apart: revokes for all whose time is over and that are kept, and what failed
+ * before. 0, -errno of the database.
+ */
+int hooks_revoke_all(struct hooks *hooks, struct inventory *inventory, struct error *error);
+
+/*
+ * At the end: what is to be run for runs that are gone; `only` those that this pass was to take apart,
+ * NULL: all. The inventory shows then what is left. 0, -errno of the database.
+ */
+struct plan;
+int hooks_run_after(struct hooks *hooks, struct inventory *inventory, const struct plan *only,
+	struct error *error);
