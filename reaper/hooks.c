@@ -8,6 +8,7 @@
 #include "policy.h"
 #include "policy_limit.h"
 #include "state/duties.h"
+#include "state/runs.h"
 
 #include <errno.h>
 
@@ -214,14 +215,42 @@ int hooks_expect_after(struct hooks *hooks, const struct run *run, struct error 
 
 /* ---------------------------------------------------------------------------------- all in their turn */
 
-/* MUST 3. */
-static bool is_anothers(const struct inventory *inventory, const struct duty *duty)
+/*
+ * MUST 3. One that is there is revoked here only when it is kept though it is over: what is due is
+ * revoked when it is taken apart, and what was renewed since is alive.
+ */
+static bool may_revoke(
+	const struct hooks *hooks, const struct inventory *inventory, const struct duty *duty)
 {
 	const struct run *run = inventory_find(inventory, duty->run);
 
-	if (!run || !run->facts.recorded || run->result == RESULT_REAPED)
-		return false;
-	return !run->row || run->row->generation != duty->generation;
+	if (!run || run->result == RESULT_REAPED || (!run->row && !run->facts.recorded))
+		return true;
+	return run->row && run->row->generation == duty->generation &&
+	       is_over(hooks->settings, inventory, run);
+}
+
+static bool is_same(const struct record *now, const struct record *then)
+{
+	if (!now || !then)
+		return now == then;
+	return now->generation == then->generation && now->finished_s == then->finished_s &&
+	       now->deadline_s == then->deadline_s;
+}
+
+/*
+ * Whether the books say of it what they said when all was looked at, which may be minutes ago: there is no
+ * claim that would keep others from renewing it. 1, 0, -errno.
+ */
+static int is_unchanged(
+	struct hooks *hooks, const struct inventory *inventory, const char *id, struct error *error)
+{
+	struct inventory now CLEANUP(inventory_done) = { 0 };
+	const struct run *run = inventory_find(inventory, id), *seen;
+	int r = runs_load(hooks->store, &now, id, error);
+
+	seen = r < 0 ? NULL : inventory_find(&now, id);
+	return r < 0 ? r : is_same(seen ? seen->row : NULL, run ? run->row : NULL);
 }
 
 static bool is_planned(const struct plan *plan, const char *run)
@@ -232,18 +261,19 @@ static bool is_planned(const struct plan *plan, const char *run)
 	return false;
 }
 
-static int do_all(struct hooks *hooks, const struct inventory *inventory, enum duty_kind kind,
-	const struct plan *only, struct error *error)
+static int revoke_again(struct hooks *hooks, const struct inventory *inventory, struct error *error)
 {
-	for (size_t i = 0; i < inventory->duty_count; i++) {
+	for (size_t i = 0; i < inventory->duty_count && hooks->left_ms > 0; i++) {
 		const struct duty *duty = &inventory->duties[i];
 		int64_t now_s = clock_wall_s();
 		int r;
 
-		if (duty->kind != kind || !duty->ripe || hooks_retry_s(duty, now_s) > now_s ||
-			is_anothers(inventory, duty) || (only && !is_planned(only, duty->run)))
+		if (duty->kind != DUTY_REVOKE || hooks_retry_s(duty, now_s) > now_s ||
+			!may_revoke(hooks, inventory, duty))
 			continue;
-		r = do_duty(hooks, duty, error);
+		r = is_unchanged(hooks, inventory, duty->run, error);
+		if (r > 0)
+			r = do_duty(hooks, duty, error);
 		if (r < 0)
 			return r;
 	}
@@ -253,13 +283,15 @@ static int do_all(struct hooks *hooks, const struct inventory *inventory, enum d
 /* What is on the books already comes with the rest, the longest untried first. */
 static int revoke_kept(struct hooks *hooks, const struct inventory *inventory, struct error *error)
 {
-	for (size_t i = 0; i < inventory->run_count; i++) {
+	for (size_t i = 0; i < inventory->run_count && !signals_stop_wanted(); i++) {
 		const struct run *run = inventory->runs[i];
 		int r;
 
 		if (run->revocation || !is_over(hooks->settings, inventory, run))
 			continue;
-		r = hooks_revoke(hooks, run, error);
+		r = is_unchanged(hooks, inventory, run->id, error);
+		if (r > 0)
+			r = hooks_revoke(hooks, run, error);
 		if (r < 0)
 			return r;
 	}
@@ -273,7 +305,25 @@ int hooks_revoke_all(struct hooks *hooks, struct inventory *inventory, struct er
 	if (!hooks || !hooks->settings->hooks.revoke || inventory->hold)
 		return 0;
 	r = revoke_kept(hooks, inventory, error);
-	return r < 0 ? r : do_all(hooks, inventory, DUTY_REVOKE, NULL, error);
+	return r < 0 ? r : revoke_again(hooks, inventory, error);
+}
+
+static int run_each_after(struct hooks *hooks, const struct inventory *inventory,
+	const struct plan *only, struct error *error)
+{
+	for (size_t i = 0; i < inventory->duty_count && hooks->left_ms > 0; i++) {
+		const struct duty *duty = &inventory->duties[i];
+		int64_t now_s = clock_wall_s();
+		int r;
+
+		if (duty->kind != DUTY_AFTER || !duty->ripe || hooks_retry_s(duty, now_s) > now_s ||
+			(only && !is_planned(only, duty->run)))
+			continue;
+		r = do_duty(hooks, duty, error);
+		if (r < 0)
+			return r;
+	}
+	return 0;
 }
 
 int hooks_run_after(struct hooks *hooks, struct inventory *inventory, const struct plan *only,
@@ -286,6 +336,6 @@ int hooks_run_after(struct hooks *hooks, struct inventory *inventory, const stru
 	r = duties_load(hooks->store, inventory, error);
 	if (r < 0 || !hooks->settings->hooks.after || inventory->hold)
 		return r;
-	r = do_all(hooks, inventory, DUTY_AFTER, only, error);
+	r = run_each_after(hooks, inventory, only, error);
 	return r < 0 ? r : duties_load(hooks->store, inventory, error);
 }

@@ -206,7 +206,47 @@ static void while_another_run_has_the_name_an_earlier_one_waits(void **state)
 	run->facts.finished_s = 0;
 	assert_int_equal(hooks_revoke_all(&site.hooks, &inventory, NULL), 0);
 	assert_calls(&site, "");
-	run->result = RESULT_REAPED;
+	assert_int_equal(runs_forget(site.store, "r1", KIND_WORKTREE, NULL, NOW + 1, NULL), 1);
+	(void)load_run(&site, &inventory, "r1");
+	assert_int_equal(hooks_revoke_all(&site.hooks, &inventory, NULL), 0);
+	assert_calls(&site, "revoke r1 1\n");
+}
+
+static void one_that_was_registered_since_the_look_is_left_alone(void **state)
+{
+	struct inventory inventory CLEANUP(inventory_done) = { 0 };
+	const struct duty gone = {
+		.run = "r1", .generation = 1, .since_s = NOW, .reason = "finished_ok"
+	};
+	struct site site CLEANUP(site_done);
+
+	site_open(&site, state);
+	assert_int_equal(duties_expect(site.store, &gone, NULL), 0);
+	(void)load_run(&site, &inventory, "r1");
+	assert_true(database_register(site.store, "r1", NULL, 0, NULL) >= 0);
+	assert_int_equal(hooks_revoke_all(&site.hooks, &inventory, NULL), 0);
+	assert_calls(&site, "");
+}
+
+static void one_that_was_renewed_is_left_alone(void **state)
+{
+	struct inventory inventory CLEANUP(inventory_done) = { 0 };
+	struct site site CLEANUP(site_done);
+	struct run *run;
+
+	site_open(&site, state);
+	workdir_make(site.workdir, "fail");
+	run = new_run(&site, &inventory);
+	run->facts.finished_s = 0;
+	run->facts.deadline_s = NOW - 1;
+	assert_int_equal(runs_renew(site.store, "r1", NOW, TTL + 60, NULL), 1); /* since the look */
+	assert_int_equal(hooks_revoke_all(&site.hooks, &inventory, NULL), 0);
+	assert_calls(&site, "");
+	run = load_run(&site, &inventory, "r1");
+	assert_int_equal(hooks_revoke_all(&site.hooks, &inventory, NULL), 0); /* fails */
+	run = load_run(&site, &inventory, "r1");
+	run->facts.finished_s = 0;
+	run->facts.deadline_s = NOW + TTL; /* it lives again */
 	assert_int_equal(hooks_revoke_all(&site.hooks, &inventory, NULL), 0);
 	assert_calls(&site, "revoke r1 1\n");
 }
@@ -262,6 +302,8 @@ int main(void)
 		TEST(what_a_hook_takes_is_taken_from_the_time_for_hooks),
 		TEST(only_what_is_over_and_kept_for_sure_is_revoked_before_it_goes),
 		TEST(while_another_run_has_the_name_an_earlier_one_waits),
+		TEST(one_that_was_registered_since_the_look_is_left_alone),
+		TEST(one_that_was_renewed_is_left_alone),
 		TEST(after_is_run_for_what_has_its_tombstone),
 		TEST(where_there_are_no_hooks_nothing_is_written_down),
 	};
