@@ -79,10 +79,10 @@ static void print_credentials(const struct look *look)
 	char *text CLEANUP(mem_done) = duty ? report_duty_text(&report, duty) : NULL;
 	char moment[TIMESPAN_TEXT];
 
-	(void)printf("  %-12s%s%s%s%s%s\n", "credentials", revocation_name(revocation),
-		revocation == REVOCATION_REVOKED ? " at " : "",
-		revocation == REVOCATION_REVOKED ? moment_format(moment, duty->last_s) : "",
-		text ? ": " : "", text ? text : "");
+	(void)printf("  %-12s%s", "credentials", revocation_name(revocation));
+	if (duty && duty->state == DUTY_DONE)
+		(void)printf(" at %s", moment_format(moment, duty->last_s));
+	(void)printf("%s%s\n", text ? ": " : "", text ? text : "");
 }
 
 static void print_failures(const struct look *look)
@@ -264,7 +264,6 @@ int why_text_past(const struct look *look, struct error *error)
 	int r = print_salvages(look, error);
 
 	print_duties(look);
-
 	return r < 0 ? r : look_each_history(look, print_history, &begun, error);
 }
 

@@ -229,11 +229,6 @@ static void what_is_wrong_is_named_with_file_and_line(void **state)
 		{ "[limits]\nbrake_share = 80\n", "whole percentage" },
 		{ "[limits]\nbrake_hold = 500ms\n", "whole seconds" },
 		{ "[limits]\nbrake_hold = 0\n", "must lie between" },
-		{ "[hooks]\nrevoke = revoke\n", "absolute" },
-		{ "[hooks]\nafter = /etc/sbx/\n", "name a file" },
-		{ "[hooks]\nafter = /x\nafter = /y\n", "set twice" },
-		{ "[hooks]\nbefore = /x\n", "unknown key 'before' in [hooks]" },
-		{ "[limits]\nhook_timeout = 11m\n", "must lie between" },
 		{ "[metrics]\ntextfile = sbx_reap.prom\n", "absolute" },
 		{ "[metrics]\ntextfile = /x/sbx_reap\n", "ends with .prom" },
 		{ "[metrics]\ntextfile = /x.prom\ntextfile = /y.prom\n", "set twice" },
@@ -264,6 +259,22 @@ static void what_is_wrong_is_named_with_file_and_line(void **state)
 		{ "[cgroups]\nroot = .\n", "without leading slash" },
 		{ "[cgroups]\nroot =\n", "without leading slash" },
 		{ "[policy]\nt\x1bl = 1h\n", "\\x1b" },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(table); i++)
+		bad(state, table[i].text, EINVAL, table[i].says);
+}
+
+static void what_is_wrong_with_hooks_is_named(void **state)
+{
+	static const struct {
+		const char *text, *says;
+	} table[] = {
+		{ "[hooks]\nrevoke = revoke\n", "absolute" },
+		{ "[hooks]\nafter = /etc/sbx/\n", "name a file" },
+		{ "[hooks]\nafter = /x\nafter = /y\n", "set twice" },
+		{ "[hooks]\nbefore = /x\n", "unknown key 'before' in [hooks]" },
+		{ "[limits]\nhook_timeout = 11m\n", "must lie between" },
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(table); i++)
@@ -499,6 +510,7 @@ int main(void)
 		IN_PLACE(an_empty_file_gives_the_defaults),
 		IN_PLACE(every_setting_is_read),
 		IN_PLACE(what_is_wrong_is_named_with_file_and_line),
+		IN_PLACE(what_is_wrong_with_hooks_is_named),
 		IN_PLACE(the_path_of_a_socket_is_bounded),
 		IN_PLACE(a_home_directory_is_no_root),
 		IN_PLACE(a_home_that_does_not_answer_hides_no_other),
