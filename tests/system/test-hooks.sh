@@ -23,6 +23,7 @@ make_world() {
 	cp -r /stage/. /
 	systemd-sysusers
 	systemd-tmpfiles --create
+	journalctl --update-catalog
 	mkdir -p /etc/sbx/reap.d "$unit"
 	printf '[hooks]\nrevoke = /etc/sbx/revoke\nafter = /etc/sbx/after\n[policy]\nkeep_ok = 0s\n[disk]\nhigh = 100%%\nlow = 99%%\n' \
 		>/etc/sbx/reap.d/hooks.ini
