@@ -4,6 +4,7 @@
 #include "complain.h"
 #include "config.h"
 #include "notice.h"
+#include "run_guess.h"
 #include "state/runs.h"
 #include "visit.h"
 
@@ -53,6 +54,15 @@ enum exit_code books_load(struct books *books, const char *run, struct inventory
 	if (!books->store || runs_load(books->store, ret_inventory, run, &error) == 0)
 		return EXIT_DONE;
 	return complain(&error, error.code);
+}
+
+void books_notice_unknown(const struct books *books, const char *run)
+{
+	char *guess CLEANUP(mem_done) =
+		run_guess(&books->settings, books->store, run, NAMES_ON_RECORD);
+
+	notice("%s is not on record: neither a row nor a marker%s%s", run, guess,
+		*guess ? "" : "; 'register' it first");
 }
 
 enum exit_code books_notice_lost_roots(const struct books *books)

@@ -31,6 +31,9 @@ void books_done(struct books *books);
  */
 enum exit_code books_load(struct books *books, const char *run, struct inventory *ret_inventory);
 
+/* Says that a run is neither a row nor a marker, and which one may be meant. */
+void books_notice_unknown(const struct books *books, const char *run);
+
 /* Names each root that cannot be seen, as the reason why an answer may lack something. EXIT_BLIND
  * when there is one, else EXIT_DONE. */
 enum exit_code books_notice_lost_roots(const struct books *books);

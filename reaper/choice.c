@@ -3,6 +3,7 @@
 #include "base/text.h"
 #include "notice.h"
 #include "report.h"
+#include "run_guess.h"
 
 #include <errno.h>
 
@@ -85,11 +86,13 @@ void choice_tell_missing(const struct choice *choice, const struct inventory *in
 	for (size_t i = 0; i < choice->runs->count; i++) {
 		const char *run = choice->runs->items[i];
 
-		char *shown CLEANUP(mem_done) = text_escape(run);
+		char *shown CLEANUP(mem_done) = text_escape(run), *guess CLEANUP(mem_done) = NULL;
 
-		if (!inventory_find(inventory, run))
-			notice(choice->approval ? "run %s of the plan is there no more"
-						: "nothing is known of run %s",
-				shown);
+		if (inventory_find(inventory, run))
+			continue;
+		guess = choice->approval ? mem_dup("") : run_guess_seen(inventory, run);
+		notice(choice->approval ? "run %s of the plan is there no more%s"
+					: "nothing is known of run %s%s",
+			shown, guess);
 	}
 }

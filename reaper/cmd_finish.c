@@ -111,8 +111,7 @@ static enum exit_code finish_unregistered(struct books *books, const struct endi
 	if (r > 0)
 		return finish_marker(books, ending, root, marker);
 	if (r == 0)
-		notice("%s is not on record: neither a row nor a marker; 'register' it first",
-			ending->run);
+		books_notice_unknown(books, ending->run);
 	else
 		notice("%s", error.text);
 	return EXIT_ATTENTION;

@@ -5,6 +5,7 @@
 #include "complain.h"
 #include "notice.h"
 #include "os/lock.h"
+#include "run_guess.h"
 #include "state/duties.h"
 #include "state/marker.h"
 #include "state/runs.h"
@@ -17,6 +18,7 @@ static enum exit_code forget_all(struct books *books, const char *run)
 {
 	struct error error = { 0 };
 	int row = runs_forget(books->store, run, KIND_WORKTREE, NULL, books->now_s, &error);
+	char *guess CLEANUP(mem_done) = NULL;
 	int duties, markers;
 
 	if (row < 0)
@@ -29,8 +31,11 @@ static enum exit_code forget_all(struct books *books, const char *run)
 		notice("%s has a marker still, which is a record: %s", run, error.text);
 		return EXIT_ATTENTION;
 	}
-	(void)printf(
-		"%s %s\n", run, row || markers || duties ? "is forgotten" : "was not on record");
+	guess = row || markers || duties
+			? mem_dup("")
+			: run_guess(&books->settings, books->store, run, NAMES_ON_RECORD);
+	(void)printf("%s %s%s\n", run,
+		row || markers || duties ? "is forgotten" : "was not on record", guess);
 	return books_notice_lost_roots(books);
 }
 

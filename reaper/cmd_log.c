@@ -4,20 +4,30 @@
 #include "complain.h"
 #include "history_text.h"
 #include "notice.h"
+#include "run_guess.h"
 #include "verbs.h"
+
+struct printing {
+	struct json_out *json; /* NULL: for people */
+	size_t count;
+};
 
 /* A history_each callback. */
 static void log_print_json(void *context, const struct history_entry *entry)
 {
-	history_json(context, entry);
+	struct printing *printing = context;
+
+	printing->count++;
+	history_json(printing->json, entry);
 }
 
 /* A history_each callback. */
 static void log_print_line(void *context, const struct history_entry *entry)
 {
+	struct printing *printing = context;
 	char at[TIMESPAN_TEXT];
 
-	(void)context;
+	printing->count++;
 	(void)printf("%s  ", moment_format(at, entry->at_s));
 	print_escaped(entry->run ? entry->run : "-", 24);
 	(void)printf("  %-10s  %-15s", entry->action, entry->reason ? entry->reason : "-");
@@ -34,42 +44,57 @@ static void log_print_line(void *context, const struct history_entry *entry)
 	(void)putchar('\n');
 }
 
-static int log_print(struct books *books, const struct options *options,
-	void (*each)(void *context, const struct history_entry *entry), void *context,
+static int log_print(struct books *books, const struct options *options, struct printing *printing,
 	struct error *error)
 {
 	if (!books->store)
 		return 0;
-	return history_each(books->store, options->run, options->since_s, each, context, error);
+	return history_each(books->store, options->run, options->since_s,
+		printing->json ? log_print_json : log_print_line, printing, error);
 }
 
-static int log_print_all_json(
-	struct books *books, const struct options *options, struct error *error)
+static int log_print_all_json(struct books *books, const struct options *options,
+	struct printing *printing, struct error *error)
 {
 	struct json_out json = { .file = stdout };
 	int r;
 
+	printing->json = &json;
+
 	json_object(&json, NULL);
 	json_int(&json, "schema", 1);
 	json_array(&json, "entries");
-	r = log_print(books, options, log_print_json, &json, error);
+	r = log_print(books, options, printing, error);
 	json_array_end(&json);
 	json_object_end(&json);
 	return r;
+}
+
+/* Nothing of a run may be all that there is, or a name that was mistyped. */
+static void log_guess(struct books *books, const struct options *options)
+{
+	char *guess CLEANUP(mem_done) =
+		run_guess(&books->settings, books->store, options->run, NAMES_EVER);
+
+	if (*guess)
+		notice("nothing is on the books of %s%s", options->run, guess);
 }
 
 enum exit_code cmd_log(const struct options *options)
 {
 	struct books books CLEANUP(books_done) = { 0 };
 	enum exit_code code = books_open(options, STORE_READ, &books);
+	struct printing printing = { 0 };
 	struct error error = { 0 };
 	int r;
 
 	if (code != EXIT_DONE)
 		return code;
 	if (options->json)
-		r = log_print_all_json(&books, options, &error);
+		r = log_print_all_json(&books, options, &printing, &error);
 	else
-		r = log_print(&books, options, log_print_line, NULL, &error);
+		r = log_print(&books, options, &printing, &error);
+	if (r == 0 && options->run && printing.count == 0)
+		log_guess(&books, options);
 	return r < 0 ? complain(&error, error.code) : EXIT_DONE;
 }

@@ -7,6 +7,7 @@
 #include "complain.h"
 #include "notice.h"
 #include "os/dir.h"
+#include "run_guess.h"
 #include "state/marker.h"
 #include "state/pins.h"
 #include "verbs.h"
@@ -22,14 +23,15 @@ static int64_t pin_until_s(const struct options *options, const struct books *bo
 	return options->until_s ? options->until_s : books->now_s + for_s;
 }
 
-static void pin_print(const struct pin *pin, int64_t now_s, bool known)
+static void pin_print(const struct books *books, const struct pin *pin, bool known)
 {
+	char *guess CLEANUP(mem_done) = NULL;
 	char until[TIMESPAN_TEXT], span[TIMESPAN_TEXT];
 
 	(void)printf("%s is pinned ", pin->run);
 	if (pin->until_s)
 		(void)printf("until %s (%s)", moment_format(until, pin->until_s),
-			timespan_format(span, pin->until_s - now_s));
+			timespan_format(span, pin->until_s - books->now_s));
 	else
 		(void)fputs("without end", stdout);
 	if (pin->by) {
@@ -40,7 +42,9 @@ static void pin_print(const struct pin *pin, int64_t now_s, bool known)
 		(void)fputs(": ", stdout);
 		print_escaped(pin->reason, 0);
 	}
-	(void)puts(known ? "" : "; no such run is known yet");
+	if (!known)
+		guess = run_guess(&books->settings, books->store, pin->run, NAMES_ON_RECORD);
+	(void)printf("%s%s\n", known ? "" : "; no such run is known yet", guess ? guess : "");
 }
 
 /*
@@ -113,7 +117,7 @@ static enum exit_code pin_set(
 		return complain(&error, error.code);
 	run = inventory_find(inventory, pin->run);
 	code = pin_mirror(books, run ? run->row : NULL, run ? run->pin : NULL, pin);
-	pin_print(pin, books->now_s, known || beside_known(&books->settings, pin->run));
+	pin_print(books, pin, known || beside_known(&books->settings, pin->run));
 	return code;
 }
 

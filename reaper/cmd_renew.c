@@ -65,8 +65,7 @@ static enum exit_code renew_unregistered(const struct books *books, const struct
 	if (r > 0)
 		return renew_marker(books, options, root, marker);
 	if (r == 0)
-		notice("%s is not on record: neither a row nor a marker; 'register' it first",
-			options->run);
+		books_notice_unknown(books, options->run);
 	else
 		notice("%s", error.text);
 	return EXIT_ATTENTION;

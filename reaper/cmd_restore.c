@@ -7,6 +7,7 @@
 #include "complain.h"
 #include "notice.h"
 #include "os/signals.h"
+#include "run_guess.h"
 #include "salvage_text.h"
 #include "state/history.h"
 #include "state/salvages.h"
@@ -67,6 +68,7 @@ static int consider(void *context, const struct salvage *salvage)
 static enum exit_code choose(
 	struct books *books, const struct options *options, struct choice *choice)
 {
+	char *guess CLEANUP(mem_done) = NULL;
 	struct error error = { 0 };
 	int r = 0;
 
@@ -88,7 +90,10 @@ static enum exit_code choose(
 		       "what was",
 			options->run, options->run);
 	else
-		notice("nothing is on the books that was salvaged from run %s", options->run);
+		guess = run_guess(&books->settings, books->store, options->run, NAMES_SALVAGED);
+	if (guess)
+		notice("nothing is on the books that was salvaged from run %s%s", options->run,
+			guess);
 	return EXIT_ATTENTION;
 }
 

@@ -3,6 +3,7 @@
 #include "notice.h"
 #include "plan.h"
 #include "policy_limit.h"
+#include "run_guess.h"
 #include "verbs.h"
 #include "visit.h"
 #include "why.h"
@@ -63,10 +64,16 @@ static enum exit_code tell_unknown(
 	struct look *look, const struct options *options, struct error *error)
 {
 	const char *id = options->run;
+	char *guess CLEANUP(mem_done) = NULL;
 	int r;
 
-	notice("nothing is known of run %s now%s", id,
-		options->json ? "; 'log RUN --json' has what was done with it" : "");
+	guess = run_guess(&look->session.settings, look->session.store, id, NAMES_EVER);
+	if (!*guess) { /* what only an engine or a group shows */
+		free(guess);
+		guess = run_guess_seen(&look->inventory, id);
+	}
+	notice("nothing is known of run %s now%s%s", id,
+		options->json ? "; 'log RUN --json' has what was done with it" : "", guess);
 	if (options->json)
 		return EXIT_ATTENTION;
 	look->run = inventory_run(&look->inventory, id);

@@ -1,5 +1,6 @@
 #include "options.h"
 #include "base/runid.h"
+#include "base/spelling.h"
 #include "base/text.h"
 #include "option_take.h"
 #include "text_list.h"
@@ -133,13 +134,12 @@ static int option_unreadable(int answer, const char *word, struct error *error)
 
 static int verb_unknown(const char *name, struct error *error)
 {
-	char *shown CLEANUP(mem_done) = text_escape(name);
-	const char *guess = verb_guess(name);
+	struct spelling guess = { .word = name };
+	char *shown CLEANUP(mem_done) = text_escape(name), *meant CLEANUP(mem_done) = NULL;
 
-	if (guess)
-		return error_say(
-			error, EINVAL, "unknown verb '%.80s'; is '%s' meant?", shown, guess);
-	return error_say(error, EINVAL, "unknown verb '%.80s'", shown);
+	verb_guess(&guess);
+	meant = spelling_text(&guess);
+	return error_say(error, EINVAL, "unknown verb '%.80s'%s", shown, meant);
 }
 
 /* The first operand is the verb, the second its run, and a third a directory. */

@@ -1,4 +1,5 @@
 #include "verbs.h"
+#include "base/spelling.h"
 #include "base/text.h"
 
 #define BIT(id) OPTION_BIT(id)
@@ -217,50 +218,10 @@ const struct verb *verb_at(size_t at)
 	return at + 1 < ARRAY_SIZE(verbs) ? &verbs[at + 1] : NULL;
 }
 
-enum { GUESS_MAX = 16, GUESS_DISTANCE = 2 };
-
-static size_t least(size_t a, size_t b)
+void verb_guess(struct spelling *guess)
 {
-	return a < b ? a : b;
-}
-
-/* Levenshtein's distance of two short words. */
-static size_t word_distance(const char *a, const char *b)
-{
-	size_t above[GUESS_MAX + 1], length = strlen(b);
-
-	for (size_t j = 0; j <= length; j++)
-		above[j] = j;
-	for (size_t i = 0; a[i]; i++) {
-		size_t diagonal = above[0];
-
-		above[0] = i + 1;
-		for (size_t j = 0; j < length; j++) {
-			size_t change = diagonal + (a[i] != b[j]);
-
-			diagonal = above[j + 1];
-			above[j + 1] = least(change, least(above[j], diagonal) + 1);
-		}
-	}
-	return above[length];
-}
-
-const char *verb_guess(const char *name)
-{
-	size_t nearest = GUESS_DISTANCE + 1;
-	const char *guess = NULL;
-
-	if (strlen(name) > GUESS_MAX)
-		return NULL;
-	for (size_t i = 1; i < ARRAY_SIZE(verbs); i++) {
-		size_t distance = word_distance(name, verbs[i].name);
-
-		if (distance < nearest && 2 * distance < strlen(verbs[i].name)) {
-			nearest = distance;
-			guess = verbs[i].name;
-		}
-	}
-	return guess;
+	for (size_t i = 1; i < ARRAY_SIZE(verbs); i++)
+		spelling_consider(guess, verbs[i].name);
 }
 
 static void program_help(FILE *file)

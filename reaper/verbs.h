@@ -32,8 +32,9 @@ const struct verb *verb_find(const char *name); /* or NULL */
 
 const struct verb *verb_at(size_t at); /* without the default one; NULL behind the last */
 
-/* The name of the verb that was most likely meant, or NULL. */
-const char *verb_guess(const char *name);
+struct spelling;
+/* Takes every verb in: which one was most likely meant. */
+void verb_guess(struct spelling *guess);
 
 /* Help on one verb; on the default verb it is that of the whole program. */
 void verb_help(const struct verb *verb, FILE *file);

@@ -48,6 +48,14 @@ const struct sql_statement sql_statements[SQL_COUNT] = {
 
 	[SQL_RUN_EACH] = { "read runs", "SELECT " RUN_COLUMNS " FROM run ORDER BY run" },
 	[SQL_RUN_GET] = { "read a run", "SELECT " RUN_COLUMNS " FROM run WHERE run = ?" },
+	[SQL_RUN_NAMES] = { "read names of runs", "SELECT run FROM run ORDER BY run" },
+	[SQL_RUN_NAMES_EVER] = { "read names of runs",
+		/* From one name to the next: history is long, and most of it of the same runs. */
+		"WITH RECURSIVE name (run) AS (SELECT min(run) FROM history UNION ALL"
+		" SELECT (SELECT min(run) FROM history WHERE run > name.run) FROM name"
+		" WHERE name.run IS NOT NULL)"
+		" SELECT run FROM run UNION SELECT run FROM name WHERE run IS NOT NULL"
+		" ORDER BY run" },
 	[SQL_RUN_ADD] = { "add a run",
 		"INSERT INTO run (run, generation, registered, created_s, ttl_s, deadline_s,"
 		" last_sign_s, finished_s, outcome, no_container)"
@@ -130,6 +138,7 @@ const struct sql_statement sql_statements[SQL_COUNT] = {
 		" WHERE ?1 <> 0 OR first_seen_s > ?2" },
 	[SQL_SIGHTING_DELETE] = { "drop a sighting", "DELETE FROM sighting WHERE run = ?" },
 
+	[SQL_PIN_NAMES] = { "read names of pins", "SELECT run FROM pin ORDER BY run" },
 	[SQL_PIN_EACH] = { "read pins", "SELECT " PIN_COLUMNS " FROM pin ORDER BY since_s, run" },
 	[SQL_PIN_GET] = { "read a pin", "SELECT " PIN_COLUMNS " FROM pin WHERE run = ?" },
 	[SQL_PIN_SET] = { "set a pin",
@@ -139,6 +148,8 @@ const struct sql_statement sql_statements[SQL_COUNT] = {
 		"SELECT " PIN_COLUMNS " FROM pin WHERE until_s <= ? ORDER BY since_s, run" },
 	[SQL_PIN_DELETE_ENDED] = { "drop ended pins", "DELETE FROM pin WHERE until_s <= ?" },
 
+	[SQL_SALVAGE_NAMES] = { "read names of salvages",
+		"SELECT DISTINCT run FROM salvage ORDER BY run" },
 	[SQL_SALVAGE_EACH] = { "read salvages",
 		"SELECT " SALVAGE_COLUMNS " FROM salvage"
 		" WHERE (?1 IS NULL OR run = ?1) AND made_s < ?2 ORDER BY made_s DESC, id DESC" },

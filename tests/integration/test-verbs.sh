@@ -284,6 +284,36 @@ asking() {
 	rmdir "$world/reap.db.lock"
 }
 
+# A name that is nobody's, but nearly somebody's.
+guessing() {
+	got 0 register agent-1042
+	local verb
+	for verb in "why" "renew" "finish --ok" "forget" "log" "restore" "unpin" "pin"; do
+		[ "$verb" != unpin ] || got 0 pin agent-1042
+		[ "$verb" != restore ] || salvaged agent-1042
+		# shellcheck disable=SC2086 # verb and option
+		check "'$verb' says which run may be meant" \
+			says "is 'agent-1042' meant\\?" "$(reap $verb agent-1024 2>&1 || true)"
+	done
+	check "so does --run" got_and_says 0 "agent-1o42; is 'agent-1042'" -n --run agent-1o42
+	check "a run that only the history knows is meant, too, where that is asked" \
+		forgotten_is_guessed
+	check "what may be meant is not done" says '^agent-1024 .*known' "$(reap pins)"
+	got 0 unpin agent-1024
+	sqlite3 "$world/reap.db" "DELETE FROM salvage WHERE run = 'agent-1042'"
+}
+
+salvaged() { # run: on the books alone
+	sqlite3 "$world/reap.db" "INSERT INTO salvage (run, generation, made_s, form, tree, path, bytes)
+		VALUES ('$1', 1, 1, 'archive', '/nowhere', '/nowhere/$1', 0)"
+}
+
+forgotten_is_guessed() {
+	got 0 register build-77 && got 0 forget build-77 &&
+		got_and_says 0 "is 'build-77' meant" log build-78 &&
+		got_and_says 1 "'register' it first" renew build-78
+}
+
 register_with_closed_streams() { reap register closed 0<&- 1>&- 2>&-; }
 
 closed_streams() {
@@ -355,6 +385,7 @@ reading
 losing_a_root
 hostile_names
 asking
+guessing
 closed_streams
 check "ten harnesses can register at once" all_at_once
 locked_database

@@ -147,15 +147,27 @@ static void operands_are_counted_and_checked(void **state)
 	bad("r1\n\x1b[31m", "unknown verb 'r1\\x0a\\x1b[31m'");
 }
 
+static void bad_without_a_guess(const char *verb)
+{
+	struct options options CLEANUP(options_done);
+	struct error error = { 0 };
+
+	assert_int_equal(parse(verb, &options, &error), -EINVAL);
+	if (strstr(error.text, "meant"))
+		fail_msg("'%s'", error.text);
+}
+
 static void a_misspelt_verb_is_guessed(void **state)
 {
 	(void)state;
 	bad("lst", "is 'list' meant?");
 	bad("unpinn r1", "is 'unpin' meant?");
 	bad("regsiter r1", "is 'register' meant?");
-	assert_null(verb_guess("foo")); /* not 'log' */
-	assert_null(verb_guess("frobnicate"));
-	assert_null(verb_guess("a-very-long-word-indeed"));
+	bad("holl", "is 'hold' meant?");
+	bad("pni r1", "is 'pin' meant?");
+	bad_without_a_guess("foo"); /* not 'log' */
+	bad_without_a_guess("frobnicate");
+	bad_without_a_guess("a-very-long-word-indeed");
 }
 
 static void bad_values_are_refused_by_option_and_text(void **state)
