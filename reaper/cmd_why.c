@@ -1,4 +1,5 @@
 /* sbx-reap why: everything about one run, and which rule decides. */
+#include "base/shell.h"
 #include "complain.h"
 #include "notice.h"
 #include "plan.h"
@@ -12,6 +13,38 @@ static void look_done(struct look *look)
 {
 	inventory_done(&look->inventory);
 	session_close(&look->session);
+	free(look->manner);
+}
+
+static void add_option(struct text *text, const char *name, const char *value)
+{
+	text_addf(text, " %s ", name);
+	text_add_quoted(text, value);
+}
+
+/* Another verb must find the same settings, or the same repository. */
+static char *manner_of(const struct options *options)
+{
+	struct text text = { 0 };
+
+	text_add(&text, "");
+	if (options->config)
+		add_option(&text, "--config", options->config);
+	for (size_t i = 0; i < options->repos.count; i++)
+		add_option(&text, "--repo", options->repos.items[i]);
+	for (size_t i = 0; i < options->roots.count; i++)
+		add_option(&text, "--root", options->roots.items[i]);
+	return text.data;
+}
+
+struct why_subject look_subject(const struct look *look)
+{
+	return (struct why_subject){
+		.run = look->run,
+		.inventory = &look->inventory,
+		.settings = &look->session.settings,
+		.manner = look->manner,
+	};
 }
 
 struct question look_question(const struct look *look)
@@ -138,6 +171,7 @@ enum exit_code cmd_why(const struct options *options)
 		notice("%s", error.text);
 		return code;
 	}
+	look.manner = manner_of(options);
 	r = session_open(&look.session, &settings, STORE_READ, &error);
 	if (r >= 0)
 		r = look_at(&look, options->run, &error);

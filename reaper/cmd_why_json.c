@@ -2,6 +2,9 @@
 
 #include "history_text.h"
 #include "salvage_text.h"
+#include "why_change.h"
+#include "why_facts.h"
+#include "why_next.h"
 
 static void json_facts(struct json_out *json, const struct facts *facts)
 {
@@ -60,6 +63,79 @@ static void json_rules(struct json_out *json, const struct look *look)
 	json_array_end(json);
 }
 
+static void json_evidence(struct json_out *json, const struct why_subject *subject)
+{
+	struct arena arena CLEANUP(arena_done) = { 0 };
+	struct why_facts facts;
+
+	why_facts(subject, &arena, &facts);
+	json_array(json, "evidence");
+	for (size_t i = 0; i < facts.count; i++) {
+		json_object(json, NULL);
+		json_text(json, "fact", facts.items[i].name);
+		json_bytes(json, "value", facts.items[i].value);
+		json_moment(json, "at", facts.items[i].at_s);
+		json_bytes(json, "source", facts.items[i].source);
+		json_object_end(json);
+	}
+	json_array_end(json);
+}
+
+static void json_then(struct json_out *json, const struct why_change *change)
+{
+	static const char *const fates[] = {
+		[FATE_GOES] = "goes",
+		[FATE_SALVAGED] = "salvaged",
+		[FATE_UNASKED] = "unknown",
+		[FATE_STAYS] = "stays",
+	};
+
+	if (!change->decided) {
+		json_null(json, "then");
+		return;
+	}
+	json_object(json, "then");
+	json_text(json, "verdict", verdict_name(change->then.verdict));
+	json_text(json, "reason", reason_name(change->then.reason));
+	json_moment(json, "due", change->then.due_s);
+	json_text(json, "tree",
+		change->then.verdict == VERDICT_REAP ? fates[change->then.fate] : NULL);
+	json_object_end(json);
+}
+
+static void json_changes(struct json_out *json, const struct why_subject *subject)
+{
+	struct arena arena CLEANUP(arena_done) = { 0 };
+	struct why_changes changes;
+
+	why_changes(subject, &arena, &changes);
+	json_array(json, "changes");
+	for (size_t i = 0; i < changes.count; i++) {
+		json_object(json, NULL);
+		json_bytes(json, "what", changes.items[i].what);
+		json_moment(json, "at", changes.items[i].at_s);
+		json_then(json, &changes.items[i]);
+		json_object_end(json);
+	}
+	json_array_end(json);
+}
+
+static void json_commands(struct json_out *json, const struct why_subject *subject)
+{
+	struct arena arena CLEANUP(arena_done) = { 0 };
+	struct why_commands commands;
+
+	why_commands(subject, &arena, &commands);
+	json_array(json, "next");
+	for (size_t i = 0; i < commands.count; i++) {
+		json_object(json, NULL);
+		json_text(json, "what", commands.items[i].what);
+		json_text(json, "command", commands.items[i].command);
+		json_object_end(json);
+	}
+	json_array_end(json);
+}
+
 /* A history_each callback. */
 static void json_history(void *context, const struct history_entry *entry)
 {
@@ -94,12 +170,16 @@ static int json_salvages(struct json_out *json, const struct look *look, struct 
 int why_json(const struct look *look, struct error *error)
 {
 	const struct report report = look_report(look);
+	const struct why_subject subject = look_subject(look);
 	struct json_out json = { .file = stdout };
 	int r;
 
 	report_json_run(&json, &report, look->run);
 	json_facts(&json, &look->run->facts);
+	json_evidence(&json, &subject);
 	json_rules(&json, look);
+	json_changes(&json, &subject);
+	json_commands(&json, &subject);
 	r = json_salvages(&json, look, error);
 	json_array(&json, "history");
 	if (r == 0)

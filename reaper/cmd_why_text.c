@@ -8,6 +8,9 @@
 #include "hooks.h"
 #include "report_hooks.h"
 #include "salvage_text.h"
+#include "why_change.h"
+#include "why_facts.h"
+#include "why_next.h"
 
 static void print_line(const char *name, const char *value)
 {
@@ -16,58 +19,59 @@ static void print_line(const char *name, const char *value)
 	(void)printf("  %-12s%s\n", name, shown);
 }
 
-static void print_moment(const struct look *look, const char *name, int64_t moment_s)
+/* "2026-11-30T15:19:04Z (3h ago)", "... (in 2d 5h)". The caller frees it. */
+static char *moment_text(const struct look *look, int64_t moment_s)
 {
 	char moment[TIMESPAN_TEXT], span[TIMESPAN_TEXT];
 	int64_t ahead_s = moment_s - look->inventory.now_s;
 
+	return mem_printf("%s (%s%s%s)", moment_format(moment, moment_s), ahead_s >= 0 ? "in " : "",
+		timespan_format(span, ahead_s < 0 ? -ahead_s : ahead_s), ahead_s < 0 ? " ago" : "");
+}
+
+static void print_moment(
+	const struct look *look, const char *name, int64_t moment_s, const char *source)
+{
+	char *moment CLEANUP(mem_done) = moment_text(look, moment_s),
+		     *text CLEANUP(mem_done) = NULL;
+
 	if (!moment_s)
 		return;
-	(void)printf("  %-12s%s (%s%s%s)\n", name, moment_format(moment, moment_s),
-		ahead_s >= 0 ? "in " : "", timespan_format(span, ahead_s < 0 ? -ahead_s : ahead_s),
-		ahead_s < 0 ? " ago" : "");
+	text = source ? mem_printf("%s [%s]", moment, source) : mem_dup(moment);
+	print_line(name, text);
 }
 
 static void print_decision(const struct look *look)
 {
 	const struct run *run = look->run;
 	const char *words = run->fault ? run->fault : run->live_note;
-	char age[TIMESPAN_TEXT];
 
 	(void)printf("%s: %s, %s\n", run->id, verdict_name(run->decision.verdict),
 		reason_name(run->decision.reason));
 	if (words)
 		print_line("because", words);
-	print_moment(look, "due", run->decision.due_s);
-	print_line("state", report_state_name(report_state_of(run)));
-	if (run->facts.outcome != OUTCOME_NONE)
-		print_line("outcome", outcome_name(run->facts.outcome));
-	if (run->age_since_s)
-		(void)printf("  %-12s%s, from its %s\n", "age",
-			timespan_format(age, look->inventory.now_s - run->age_since_s),
-			text_equal(run->age_from, "first seen") ? "first sighting" : run->age_from);
-	print_moment(look, "created", run->facts.created_s);
-	print_moment(look, "last sign", run->facts.last_sign_s);
-	print_moment(look, "deadline", run->facts.deadline_s);
-	print_moment(look, "finished", run->facts.finished_s);
-	print_line("live", tri_name(run->facts.live));
-	print_line("work", work_name(run->facts.work));
-	if (run->work_note)
-		print_line("", run->work_note);
+	print_moment(look, "due", run->decision.due_s, NULL);
 }
 
-static void print_pin(const struct look *look)
+static void print_facts(const struct look *look)
 {
-	const struct pin *pin = look->run->pin;
-	char until[TIMESPAN_TEXT];
-	char *text CLEANUP(mem_done) = NULL;
+	const struct why_subject subject = look_subject(look);
+	struct arena arena CLEANUP(arena_done) = { 0 };
+	struct why_facts facts;
 
-	if (!pin)
-		return;
-	text = mem_printf("by %s, until %s: %s", pin->by ? pin->by : "somebody",
-		pin->until_s ? moment_format(until, pin->until_s) : "unpinned",
-		pin->reason ? pin->reason : "no reason given");
-	print_line("pin", text);
+	why_facts(&subject, &arena, &facts);
+	for (size_t i = 0; i < facts.count; i++) {
+		const struct why_fact *fact = &facts.items[i];
+		char *text CLEANUP(mem_done) = NULL;
+
+		if (fact->at_s) {
+			print_moment(look, fact->name, fact->at_s, fact->source);
+			continue;
+		}
+		text = fact->source ? mem_printf("%s [%s]", fact->value, fact->source)
+				    : mem_dup(fact->value);
+		print_line(fact->name, text);
+	}
 }
 
 static void print_credentials(const struct look *look)
@@ -95,20 +99,23 @@ static void print_failures(const struct look *look)
 
 static void print_resources(const struct look *look)
 {
+	struct arena arena CLEANUP(arena_done) = { 0 };
+
 	for (size_t i = 0; i < look->run->resource_count; i++) {
 		const struct resource *resource = &look->run->resources[i];
 		char *locator CLEANUP(mem_done) = text_escape(resource->locator);
 		char *note CLEANUP(mem_done) =
 			resource->note ? text_escape_prose(resource->note) : NULL;
+		char *source CLEANUP(mem_done) = text_escape(why_resource_source(resource, &arena));
 
 		if (i == 0)
 			(void)puts("resources");
-		(void)printf("  %-12s%s: %s%s%s%s\n", kind_name(resource->kind), locator,
+		(void)printf("  %-12s%s: %s%s%s%s [%s]\n", kind_name(resource->kind), locator,
 			resource->present == TRI_YES  ? "there"
 			: resource->present == TRI_NO ? "gone"
 						      : "unknown",
 			resource->proof == PROOF_NONE ? ", not proven to be the run's" : "",
-			note ? "; " : "", note ? note : "");
+			note ? "; " : "", note ? note : "", source);
 	}
 }
 
@@ -189,13 +196,14 @@ static int print_salvage(void *context, const struct salvage *salvage)
 	return 0;
 }
 
-static int print_salvages(const struct look *look, struct error *error)
+static int print_salvages(const struct look *look, bool *ret_salvaged, struct error *error)
 {
 	struct salvages_told told = { .policy = &look->session.settings.policy };
 	int r = look_each_salvage(look, print_salvage, &told, error);
 
 	if (told.begun)
 		(void)printf("  sbx-reap restore %s brings the newest back\n", look->run->id);
+	*ret_salvaged = told.begun;
 	return r;
 }
 
@@ -258,27 +266,114 @@ static void print_duties(const struct look *look)
 	}
 }
 
-int why_text_past(const struct look *look, struct error *error)
+/* What becomes of its trees. */
+static const char *fate_words(enum fate fate)
 {
-	bool begun = false;
-	int r = print_salvages(look, error);
+	switch (fate) {
+	case FATE_SALVAGED:
+		return ", its unsaved work is salvaged first";
+	case FATE_STAYS:
+		return ", but its tree stays for its unsaved work";
+	case FATE_GOES:
+	case FATE_UNASKED:
+		break;
+	}
+	return "";
+}
+
+static void print_change(const struct look *look, const struct why_change *change)
+{
+	char *what CLEANUP(mem_done) = text_escape_prose(change->what);
+	char *at CLEANUP(mem_done) = NULL, *due CLEANUP(mem_done) = NULL;
+
+	if (change->at_s)
+		at = moment_text(look, change->at_s);
+	(void)printf("  %s %s", at ? at : "if", what);
+	if (change->decided)
+		(void)printf(": %s, %s", verdict_name(change->then.verdict),
+			reason_name(change->then.reason));
+	if (change->decided && change->then.verdict == VERDICT_KEEP &&
+		change->then.due_s > look->inventory.now_s) {
+		due = moment_text(look, change->then.due_s);
+		(void)printf(", due %s", due);
+	}
+	if (change->decided && change->then.verdict == VERDICT_REAP)
+		(void)fputs(fate_words(change->then.fate), stdout);
+	(void)putchar('\n');
+}
+
+static void print_changes(const struct look *look)
+{
+	const struct why_subject subject = look_subject(look);
+	struct arena arena CLEANUP(arena_done) = { 0 };
+	struct why_changes changes;
+
+	why_changes(&subject, &arena, &changes);
+	(void)puts("what would change that");
+	for (size_t i = 0; i < changes.count; i++)
+		print_change(look, &changes.items[i]);
+}
+
+/* What it does stands before a command, so that the rest of the line can be pasted. */
+static void print_commands(const struct why_commands *commands)
+{
+	if (commands->count)
+		(void)puts("what you may want next");
+	for (size_t i = 0; i < commands->count; i++)
+		(void)printf("  %-32s%s\n", commands->items[i].what, commands->items[i].command);
+}
+
+/* What of its past there was to print. */
+struct past {
+	bool salvaged, history;
+};
+
+static int print_past(const struct look *look, struct past *ret_past, struct error *error)
+{
+	int r = print_salvages(look, &ret_past->salvaged, error);
 
 	print_duties(look);
-	return r < 0 ? r : look_each_history(look, print_history, &begun, error);
+	return r < 0 ? r : look_each_history(look, print_history, &ret_past->history, error);
+}
+
+int why_text_past(const struct look *look, struct error *error)
+{
+	const struct why_subject subject = look_subject(look);
+	struct arena arena CLEANUP(arena_done) = { 0 };
+	struct why_commands commands;
+	struct past past = { 0 };
+	int r = print_past(look, &past, error);
+
+	if (r < 0 || (!past.salvaged && !past.history))
+		return r;
+	why_commands_gone(&subject, past.salvaged, &arena, &commands);
+	print_commands(&commands);
+	return 0;
 }
 
 int why_text(const struct look *look, struct error *error)
 {
 	const struct report report = look_report(look);
+	const struct why_subject subject = look_subject(look);
+	struct arena arena CLEANUP(arena_done) = { 0 };
+	struct why_commands commands;
+	struct past past = { 0 };
+	int r;
 
 	print_decision(look);
-	print_pin(look);
+	print_facts(look);
 	print_failures(look);
 	print_credentials(look);
 	print_resources(look);
 	print_rules(look);
+	print_changes(look);
 	report_limits(&report, stdout);
 	print_sources(look);
 	print_leftovers(look);
-	return why_text_past(look, error);
+	r = print_past(look, &past, error);
+	if (r < 0)
+		return r;
+	why_commands(&subject, &arena, &commands);
+	print_commands(&commands);
+	return 0;
 }

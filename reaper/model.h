@@ -183,6 +183,7 @@ struct pin {
 	const char *by, *reason; /* may be NULL in a .keep made by hand */
 	int64_t since_s;         /* 0: unknown */
 	int64_t until_s;         /* 0: no end */
+	const char *file;        /* that it was read from; NULL: it is a row */
 };
 
 /* A pause of all passes: a person wants nothing to be acted on for now. */
@@ -322,6 +323,7 @@ struct run {
 	bool row_outlived;        /* there is one: of a claim on an earlier run of that name */
 	const struct record *marker; /* NULL: none, or not trusted */
 	const char *marker_path;     /* of a marker that exists, trusted or not; NULL: none */
+	bool marker_distrusted;      /* for whose it is, or who may write it */
 	const char *keep_path;       /* of a .keep that exists; NULL: none */
 	struct pin *pin;             /* the one that counts; NULL: none */
 	struct resource *resources;

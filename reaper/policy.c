@@ -305,14 +305,20 @@ bool policy_needs_work(const struct question *question)
  */
 enum { SALVAGE_RETRY_S = 3600 };
 
-static bool can_salvage(const struct question *q)
+int64_t policy_salvage_retry_s(const struct question *q)
 {
 	int64_t failed_s = q->facts->salvage_failed_s;
 
-	if (q->settings->unsaved != UNSAVED_SALVAGE)
-		return false;
-	return failed_s == 0 || q->facts->requested || failed_s > q->now_s ||
-	       failed_s + SALVAGE_RETRY_S <= q->now_s;
+	if (q->settings->unsaved != UNSAVED_SALVAGE || failed_s == 0 || failed_s > q->now_s ||
+		failed_s + SALVAGE_RETRY_S <= q->now_s)
+		return 0;
+	return failed_s + SALVAGE_RETRY_S;
+}
+
+static bool can_salvage(const struct question *q)
+{
+	return q->settings->unsaved == UNSAVED_SALVAGE &&
+	       (q->facts->requested || policy_salvage_retry_s(q) == 0);
 }
 
 enum fate policy_fate(const struct question *question)

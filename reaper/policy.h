@@ -30,6 +30,12 @@ struct decision policy_decide(const struct question *question);
 enum fate policy_fate(const struct question *question);
 
 /*
+ * When salvage of the run's unsaved work, which failed, is tried again; 0: at once, or never by these
+ * settings.
+ */
+int64_t policy_salvage_retry_s(const struct question *question);
+
+/*
  * Whether the decision depends on facts->work: looking into a tree is the one expensive question.
  */
 bool policy_needs_work(const struct question *question);

@@ -35,6 +35,7 @@ static void read_marker(
 	}
 	run->root = run->root ? run->root : root_path;
 	run->marker_path = arena_printf(&inventory->arena, "%s/%s.sbx", root_path, run->id);
+	run->marker_distrusted = r == -EPERM;
 	if (r < 0)
 		run_refuse(inventory, run, "%s", error.text);
 	else
@@ -68,6 +69,7 @@ static void read_keep(
 		run->facts.pin = PIN_UNREADABLE;
 		run->fault = run->fault ? run->fault : arena_dup(&inventory->arena, error.text);
 	} else if (!pin->until_s || pin->until_s > inventory->now_s) {
+		pin->file = run->keep_path;
 		run->pin = pin_longer(run->pin, pin);
 	}
 }

@@ -42,9 +42,10 @@ static const struct verb verbs[] = {
 	{
 		.name = "why",
 		.synopsis = "why RUN [--json] [--repo DIR [--root DIR]...]",
-		.summary = "every fact about a run, the rule that decides, when it falls due",
-		.details = "Also how often in a row it could not be taken apart, since when, and "
-			   "why.\nExits 1 when nothing is known under that name.",
+		.summary = "every fact about a run, the rule that decides, what changes it",
+		.details = "Also when it falls due, how often in a row it could not be taken apart "
+			   "and why,\nits history, and commands for what you may want next.\n"
+			   "Exits 1 when nothing is known under that name.",
 		.operand = OPERAND_RUN,
 		.options = BIT(JSON) | BIT(REPO) | BIT(ROOT),
 		.act = cmd_why,

@@ -7,17 +7,22 @@
 #include "session.h"
 #include "state/history.h"
 #include "state/salvages.h"
+#include "why_subject.h"
 
 struct look {
 	struct session session;
 	struct inventory inventory;
 	struct run *run; /* the inventory's; NULL: nothing of that name is there */
+	char *manner;    /* what further commands end with, as they were asked for here; quoted */
 };
 
 struct question look_question(const struct look *look);
 
 /* By rules 1 to 8, whatever a hold, a full disk or the brake makes of it. */
 struct decision look_own_decision(const struct look *look);
+
+/* For what is made of the facts alone; there is a run. */
+struct why_subject look_subject(const struct look *look);
 
 struct report look_report(const struct look *look);
 

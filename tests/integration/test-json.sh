@@ -12,7 +12,8 @@ schema=$(dirname "$0")/../../reaper/report.schema.json
 
 # Reads a document. Stricter than the schema as it is published: a reader shall ignore what it does not
 # know, but this program shall write nothing that nobody can know.
-keeps_to_schema() {
+# shellcheck disable=SC2016 # the signs are of the schema
+keeps_to_schema() { # default: a report; else the name of one of its definitions
 	/usr/bin/python3 -c '
 import json, sys
 from jsonschema import Draft202012Validator
@@ -29,15 +30,22 @@ def close(schema):
 
 schema = json.load(open(sys.argv[1]))
 Draft202012Validator.check_schema(schema)
+if sys.argv[2]:
+    part = schema["$defs"][sys.argv[2]]
+    if part.pop("$ref", None):  # a run, and more
+        run = schema["$defs"]["run"]
+        part["properties"] = run["properties"] | part["properties"]
+        part["required"] = run["required"] + part["required"]
+    schema = {"$defs": schema["$defs"]} | part
 close(schema)
 bad = list(Draft202012Validator(schema).iter_errors(json.load(sys.stdin)))
 for error in bad:
     print("/".join(map(str, error.absolute_path)) + ": " + error.message[:300])
 sys.exit(len(bad) > 0)
-' "$schema"
+' "$schema" "${1:-}"
 }
 
-good() { keeps_to_schema <"$1"; }
+good() { keeps_to_schema "${2:-}" <"$1"; }
 not_good() { ! jq "$2" "$1" | keeps_to_schema; } # document, what is done to it first
 
 report() { # file, arguments
@@ -101,6 +109,19 @@ reap hold --by ada --for 1h >/dev/null 2>&1
 report "$world/held" --dry-run
 check "so does what a person holds" good "$world/held"
 check "which is in it" jq --exit-status '.hold.by == "ada"' "$world/held"
+
+# Each run that there is, whatever it is kept for.
+whys_are_good() {
+	local run
+	while read -r run; do
+		reap why "$run" --json >"$world/why" && good "$world/why" why || return 1
+		jq --exit-status '(.changes | length > 0) and (.next | length > 0) and
+			(.evidence | length > 0)' "$world/why" >/dev/null || { cat "$world/why"; return 1; }
+	done < <(jq -r '.runs[].run | select(test("^[a-z]+$"))' "$world/held")
+}
+check "so does why of each run, with what would change it and what to do" whys_are_good
+check "a change without a moment is seen" exits 1 keeps_to_schema why \
+	< <(jq 'del(.changes[0].at)' "$world/why")
 
 # The check itself: it must see what it is there for.
 check "a field that is missing is seen" not_good "$world/plan" 'del(.runs[0].verdict)'

@@ -284,6 +284,51 @@ asking() {
 	rmdir "$world/reap.db.lock"
 }
 
+# What a person asks at night: what is it, from where is that known, what would change it, and now?
+explaining() {
+	add_worktree w1
+	got 0 register w1 --created -3d --ttl 1h
+	got 0 pin w1 --by ann --for 3d
+	check "why says who keeps it, and where that stands" got_and_says 0 'pin +by ann, .* \[row\]' why w1
+	check "and when that ends, and what becomes of it then" \
+		got_and_says 0 "\(in 2d 23h\) the pin by ann ends: reap, abandoned" why w1
+	check "a source for each time" got_and_says 0 'deadline .* ago\) \[row\]' why w1
+	check "what follows is what happens" unpinned_is_reaped
+	check "every command of ours is taken as it stands" commands_are_taken w1
+	printf '[run\n' >"$root/w2.sbx"
+	check "of a marker that is not whole no owner is to blame" not_says chown "$(reap why w2)"
+	printf '[run]\nid = w2\ncreated = 2026-01-02T03:04:05Z\n' >"$root/w2.sbx"
+	chmod 666 "$root/w2.sbx"
+	check "a marker that others may write is refused" got_and_says 0 'w2: keep, refused' why w2
+	check "the commands that are offered mend it" trusted_again
+	rm "$root/w2.sbx"
+}
+
+not_says() { ! says "$@" >/dev/null; }
+next_of() { reap why "$1" --json | jq -r '.next[].command'; }
+
+unpinned_is_reaped() {
+	got 0 unpin w1 && got_and_says 0 'w1: reap, abandoned' why w1 &&
+		got_and_says 0 'somebody pins it: keep, pinned' why w1
+}
+
+commands_are_taken() { # run
+	local command
+	while read -r command; do
+		says "^sbx-reap .* --config $world/reap.ini\$" "$command" || return 1
+		eval "set -- ${command#sbx-reap}"
+		"$SBX_REAP" "$@" --help >/dev/null || return 1
+	done < <(next_of "$1")
+}
+
+trusted_again() {
+	local command
+	while read -r command; do
+		case $command in ch*) eval "$command" || return 1 ;; esac
+	done < <(next_of w2)
+	got_and_says 0 'w2: reap, abandoned' why w2
+}
+
 # A name that is nobody's, but nearly somebody's.
 guessing() {
 	got 0 register agent-1042
@@ -385,6 +430,7 @@ reading
 losing_a_root
 hostile_names
 asking
+explaining
 guessing
 closed_streams
 check "ten harnesses can register at once" all_at_once
