@@ -73,6 +73,8 @@ static const struct option_spec specs[] = {
 	[OPTION_STATE] = ONCE("state", "WORDS", states, view, "only runs in these states"),
 	[OPTION_OLDER] =
 		ONCE("older", "DUR", span_s, view.older_s, "only runs of at least this age"),
+	[OPTION_IN_REPO] = MANY("in-repo", "DIR", repo, view.in_repos,
+		"only runs of this repository, or of those below DIR"),
 	[OPTION_SORT] =
 		ONCE("sort", "KEYS", keys, view, "in this order; '-' before a key turns it"),
 	[OPTION_COLUMNS] = ONCE("columns", "WORDS", columns, view, "these columns, in this order"),
@@ -324,6 +326,7 @@ void options_done(struct options *options)
 	text_list_done(&options->runs);
 	text_list_done(&options->repos);
 	text_list_done(&options->roots);
+	text_list_done(&options->view.in_repos);
 	text_list_done(&options->containers);
 	text_list_done(&options->cgroups);
 	text_list_done(&options->scopes);

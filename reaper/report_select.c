@@ -1,11 +1,20 @@
 #include "report_select.h"
 
 #include "failures_text.h"
+#include "text_list.h"
 
 void report_selection_done(struct report_selection *selection)
 {
 	free(selection->runs);
 	*selection = (struct report_selection){ 0 };
+}
+
+static bool is_in_repos(const struct run *run, const struct text_list *repos)
+{
+	for (size_t i = 0; i < run->resource_count; i++)
+		if (run->resources[i].repo && text_list_at_or_above(repos, run->resources[i].repo))
+			return true;
+	return false;
 }
 
 bool report_view_shows(const struct report *report, const struct run *run)
@@ -17,6 +26,8 @@ bool report_view_shows(const struct report *report, const struct run *run)
 	if (view->states && !(view->states >> report_state_of(run) & 1))
 		return false;
 	if (view->reasons && !(view->reasons >> run->decision.reason & 1))
+		return false;
+	if (view->in_repos.count && !is_in_repos(run, &view->in_repos))
 		return false;
 	return !view->older_s ||
 	       (run->age_since_s && report->inventory->now_s - run->age_since_s >= view->older_s);

@@ -37,6 +37,8 @@ struct report_view {
 	unsigned states;  /* a set of enum report_state, a bit each; 0: all */
 	unsigned reasons; /* a set of enum reason; 0: all */
 	int64_t older_s;  /* 0: of whatever age */
+	struct text_list
+		in_repos; /* repositories, or directories above them; empty: of any, or none */
 	struct report_key keys[REPORT_KEYS];
 	size_t key_count;
 	enum report_column columns[COLUMN_COUNT];

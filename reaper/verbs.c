@@ -24,16 +24,17 @@ static const struct verb verbs[] = {
 	},
 	{
 		.name = "list",
-		.synopsis = "list [--json] [--size] [--now TIME] [--state WORDS]\n"
-			    "                [--reason WORDS] [--older DUR] [--sort KEYS] "
-			    "[--columns WORDS]\n"
-			    "                [--repo DIR]... [--root DIR]...",
+		.synopsis =
+			"list [--json] [--size] [--now TIME] [--state WORDS]\n"
+			"                [--reason WORDS] [--older DUR] [--in-repo DIR]...\n"
+			"                [--sort KEYS] [--columns WORDS] [--repo DIR]... [--root "
+			"DIR]...",
 		.summary = "every workspace with its verdict; its options go with --dry-run, too",
 		.details =
 			"WORDS and KEYS have commas between them; a wrong one lists the right "
 			"ones.\n"
 			"A run that fails again and again is `backoff`; below the table stands "
-			"since\nwhen, how often, why, and when it is tried again.\n"
+			"why.\n"
 			"Exits 0, 1 when a person is needed, 69 when a source could not be read.",
 		.options = BIT(JSON) | BIT(SIZE) | BIT(NOW) | BIT(REPO) | BIT(ROOT) | OPTIONS_VIEW,
 		.many_repos = true,

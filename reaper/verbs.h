@@ -23,9 +23,9 @@ struct verb {
 #define OPTIONS_COMMON (OPTION_BIT(CONFIG) | OPTION_BIT(HELP) | OPTION_BIT(VERSION))
 
 /* What of a plan is shown, and how. */
-#define OPTIONS_VIEW                                                                     \
-	(OPTION_BIT(STATE) | OPTION_BIT(REASON) | OPTION_BIT(OLDER) | OPTION_BIT(SORT) | \
-		OPTION_BIT(COLUMNS))
+#define OPTIONS_VIEW                                                                        \
+	(OPTION_BIT(STATE) | OPTION_BIT(REASON) | OPTION_BIT(OLDER) | OPTION_BIT(IN_REPO) | \
+		OPTION_BIT(SORT) | OPTION_BIT(COLUMNS))
 
 const struct verb *verb_default(void);
 const struct verb *verb_find(const char *name); /* or NULL */

@@ -127,6 +127,7 @@ static void an_option_of_another_verb_is_an_error(void **state)
 	bad("--reason x", "--reason does not go with a pass");
 	bad("list --max 3", "--max");
 	bad("--sort run", "--sort does not go with a pass: it is about a plan");
+	bad("--in-repo /srv --run r1", "--in-repo does not go with a pass");
 	bad("--older 1d --yes", "--older does not go with a pass");
 	bad("pin r1 --columns run", "--columns does not go with 'pin'");
 	bad("list -n", "--dry-run");
@@ -273,7 +274,10 @@ static void what_is_shown_is_chosen_with_dry_run_and_list(void **state)
 	assert_int_equal(dry_run.view.reasons, 1U << REASON_LIVE);
 	assert_int_equal(dry_run.view.key_count, 2);
 	assert_int_equal(dry_run.view.column_count, 2);
-	good("list --json --state claimed --older 2d --sort age", &list);
+	good("list --json --state claimed --older 2d --in-repo /srv/a --in-repo /srv/b --sort age",
+		&list);
+	assert_int_equal(list.view.in_repos.count, 2);
+	assert_string_equal(list.view.in_repos.items[1], "/srv/b");
 	assert_int_equal(list.view.states, 1U << STATE_CLAIMED);
 	assert_int_equal(list.view.older_s, 2 * 86400);
 	good("pin r1 --reason live", &pin); /* a reason of a person's, in her own words */

@@ -3,6 +3,7 @@
 #include "base/text.h"
 #include "gathered.h"
 #include "report_select.h"
+#include "text_list.h"
 
 static struct report report_of(const struct gathered *gathered, const struct report_view *view)
 {
@@ -37,6 +38,7 @@ static char *names_of(const struct report_selection *selection)
 struct wanted {
 	const char *states, *reasons, *keys;
 	int64_t older_s;
+	const char *in_repo; /* and /srv/git/none */
 	const char *names;
 };
 
@@ -47,6 +49,10 @@ static void check_view(const struct gathered *gathered, const struct wanted *wan
 	struct report_view view = { .older_s = wanted->older_s };
 	struct report report = report_of(gathered, &view);
 
+	if (wanted->in_repo) {
+		text_list_add(&view.in_repos, "/srv/git/none");
+		text_list_add(&view.in_repos, wanted->in_repo);
+	}
 	if (wanted->states)
 		assert_int_equal(report_view_take_states(&view, wanted->states, NULL), 0);
 	if (wanted->reasons)
@@ -58,6 +64,7 @@ static void check_view(const struct gathered *gathered, const struct wanted *wan
 	assert_string_equal(names, wanted->names);
 	assert_int_equal(
 		report_count(&report).hidden, gathered->inventory.run_count - selection.count);
+	text_list_done(&view.in_repos);
 }
 
 static void a_view_takes_in_what_all_its_filters_do(void **state)
@@ -73,6 +80,11 @@ static void a_view_takes_in_what_all_its_filters_do(void **state)
 		{ .older_s = 400 * 86400, .names = "r5" },
 		{ .older_s = 400 * 86400 + 1, .names = "" },
 		{ .reasons = "locked", .names = "" },
+		{ .in_repo = "/srv/git/tools.git", .names = "agent" },
+		{ .in_repo = "/srv/git/app", .names = "r2 r3 r1 r4 r5 r6 ?" },
+		{ .in_repo = "/srv/git", .states = "active", .names = "agent r3 r1 r5 ?" },
+		{ .in_repo = "/srv/git/app", .reasons = "pinned", .names = "r4 r5" },
+		{ .in_repo = "/srv/git/ap", .names = "" },
 	};
 	struct gathered gathered CLEANUP(gathered_done) = { 0 };
 
