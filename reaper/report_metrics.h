@@ -4,11 +4,9 @@
  */
 #pragma once
 
+#include "leak.h"
 #include "report.h"
 #include "state/probe.h"
-
-/* Why there was something to clean up at all. */
-enum leak { LEAK_FINISHED, LEAK_ABANDONED, LEAK_OVER_DEADLINE, LEAK_ORPHAN, LEAK_COUNT };
 
 /* Counts since the database was made. */
 struct metrics_totals {

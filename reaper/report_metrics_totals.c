@@ -5,77 +5,22 @@
 #include "metric_text.h"
 #include "state/tally.h"
 
-static const char *const leak_names[] = {
-	[LEAK_FINISHED] = "finished_uncleaned",
-	[LEAK_ABANDONED] = "abandoned",
-	[LEAK_OVER_DEADLINE] = "over_deadline",
-	[LEAK_ORPHAN] = "orphan",
-};
-
-static enum reason reason_of(const char *name)
-{
-	enum reason reason = 0;
-
-	while (reason < REASON_COUNT && !text_equal(reason_name(reason), name))
-		reason++;
-	return reason;
-}
-
-/* A run that was stopped leaked then; what a person asked for before it was due never did. */
-static enum leak leak_of(enum reason cause)
-{
-	switch (cause) {
-	case REASON_FINISHED_OK:
-	case REASON_FINISHED_FAILED:
-	case REASON_PRESSURE:
-		return LEAK_FINISHED;
-	case REASON_ABANDONED:
-		return LEAK_ABANDONED;
-	case REASON_ORPHAN:
-		return LEAK_ORPHAN;
-	case REASON_OVER_DEADLINE:
-	case REASON_REQUESTED:
-	case REASON_RESUMED:
-	case REASON_PINNED:
-	case REASON_PIN_UNKNOWN:
-	case REASON_LOCKED:
-	case REASON_LIVE:
-	case REASON_RETAINED:
-	case REASON_UNKNOWN:
-	case REASON_UNSAVED_WORK:
-	case REASON_FOREIGN:
-	case REASON_REFUSED:
-	case REASON_CLOCK:
-	case REASON_HELD:
-	case REASON_BRAKE:
-	case REASON_BACKOFF:
-	case REASON_CHANGED:
-	case REASON_FILTERED:
-	case REASON_DEFERRED:
-	case REASON_COUNT:
-		break;
-	}
-	return LEAK_COUNT;
-}
-
 void metrics_count(struct metrics_totals *totals, const struct tally *tally)
 {
-	enum reason reason = reason_of(tally->reason), cause = reason_of(tally->cause);
-	enum leak leak = leak_of(cause);
+	enum reason reason = leak_reason(tally->reason);
+	enum leak leak = leak_counted(tally);
 
 	totals->bytes_freed += tally->bytes;
 	if (reason == REASON_COUNT)
 		return;
-	if (text_equal(tally->action, "reaped")) {
+	if (leak < LEAK_COUNT)
+		totals->leaks[leak] += tally->runs;
+	if (text_equal(tally->action, "reaped"))
 		totals->reaped[reason] += tally->runs;
-		if (leak < LEAK_COUNT)
-			totals->leaks[leak] += tally->runs;
-	} else if (text_equal(tally->action, "stopped")) {
+	else if (text_equal(tally->action, "stopped"))
 		totals->stopped[reason] += tally->runs;
-		totals->leaks[LEAK_OVER_DEADLINE] += tally->runs;
-	} else if (text_equal(tally->action, "failed")) {
+	else if (text_equal(tally->action, "failed"))
 		totals->failed[reason] += tally->runs;
-	}
 }
 
 /* What a count may be labelled with: the reasons of what acts. */
@@ -110,5 +55,5 @@ void report_metrics_totals(const struct metrics_totals *totals, FILE *file)
 		"stopped over their deadline, or on nobody's books.");
 	for (enum leak leak = 0; leak < LEAK_COUNT; leak++)
 		metric_sample_of(
-			file, "leaks_total", "cause", leak_names[leak], totals->leaks[leak]);
+			file, "leaks_total", "cause", leak_name(leak), totals->leaks[leak]);
 }
