@@ -3,6 +3,21 @@
 #include <errno.h>
 #include <sys/stat.h>
 
+/* What counts, of a row of the history, and the reason for which it began: as in step 6. */
+#define DONE_8(row)                                                        \
+	"(" row ".run IS NOT NULL AND " row ".reason IS NOT NULL AND " row \
+	".action IN ('stopped',"                                           \
+	" 'reaped', 'partial', 'kept', 'failed'))"
+#define CAUSE_8(row)                                                         \
+	"ifnull((SELECT reason FROM history AS h WHERE h.run = " row ".run"  \
+	" AND h.generation IS " row ".generation AND h.action = 'stopped'"   \
+	" AND h.id <= " row ".id AND " row ".action = 'reaped'"              \
+	" ORDER BY h.at_s DESC, h.id DESC LIMIT 1),"                         \
+	" ifnull((SELECT reason FROM history AS h WHERE h.run = " row ".run" \
+	" AND h.generation IS " row ".generation AND h.action = 'claimed'"   \
+	" AND h.id <= " row ".id AND " row ".reason = 'resumed'"             \
+	" ORDER BY h.at_s DESC, h.id DESC LIMIT 1), ifnull(" row ".reason, '')))"
+
 /*
  * Append only: a step that was released is never changed, because databases out there have taken
  * it. Moments are epoch seconds, NULL is never; what the model spells 0 is NULL here. Every run has
@@ -212,6 +227,31 @@ static const struct migration {
 		"  PRIMARY KEY (run, generation, kind),"
 		"  CHECK (state <> 'failed' OR (last_s IS NOT NULL AND error IS NOT NULL))"
 		") STRICT;" },
+
+	/* clang-format off: it takes the macros in the text for calls */
+	{ 8, /* The same by days, so that weeks are told without a look at each row of the history. */
+		"CREATE TABLE tally_day ("
+		"  day INTEGER NOT NULL," /* since the epoch, UTC */
+		/* reason and cause are empty for runs that were registered */
+		"  action TEXT NOT NULL, reason TEXT NOT NULL, cause TEXT NOT NULL,"
+		"  runs INTEGER NOT NULL, bytes INTEGER NOT NULL,"
+		"  PRIMARY KEY (day, action, reason, cause)"
+		") STRICT, WITHOUT ROWID;"
+		"INSERT INTO tally_day (day, action, reason, cause, runs, bytes)"
+		" SELECT at_s / 86400, action, ifnull(reason, ''), cause, count(*), sum(bytes)"
+		" FROM (SELECT *, " CAUSE_8("past") " AS cause FROM history AS past"
+		"  WHERE past.action = 'registered' OR " DONE_8("past") ")"
+		" GROUP BY 1, 2, 3, 4;"
+		"CREATE TRIGGER history_tally_day AFTER INSERT ON history"
+		" WHEN NEW.action = 'registered' OR " DONE_8("NEW") " "
+		"BEGIN"
+		"  INSERT INTO tally_day (day, action, reason, cause, runs, bytes) VALUES ("
+		"    NEW.at_s / 86400, NEW.action, ifnull(NEW.reason, ''), " CAUSE_8("NEW") ","
+		"    1, NEW.bytes)"
+		"  ON CONFLICT (day, action, reason, cause)"
+		"  DO UPDATE SET runs = runs + 1, bytes = bytes + excluded.bytes;"
+		"END;" },
+	/* clang-format on */
 };
 
 static int schema_newest(void)

@@ -271,6 +271,9 @@ const struct sql_statement sql_statements[SQL_COUNT] = {
 	[SQL_TALLY_EACH] = { "read what passes did",
 		"SELECT action, reason, cause, runs, bytes FROM tally"
 		" ORDER BY action, reason, cause" },
+	[SQL_TALLY_EACH_DAY] = { "read what passes did, by days",
+		"SELECT action, reason, cause, runs, bytes, day FROM tally_day"
+		" WHERE day >= ? ORDER BY day, action, reason, cause" },
 
 	[SQL_PASS_LAST] = { "read the last pass",
 		"SELECT wall_s, boot_ms, awake_ms, boot_id, resumed_s FROM pass"

@@ -43,7 +43,7 @@ int store_verify_books(struct store *store, struct error *error)
 {
 	static const char *const tables[] = { "meta", "run", "resource", "pin", "sighting", "hold",
 		"brake", "salvage", "failure", "unfinished", "lock_held", "probe", "tally",
-		"probe_result", "duty" };
+		"tally_day", "probe_result", "duty" };
 	struct query query CLEANUP(query_done) = { 0 };
 	int r = 0;
 

@@ -19,6 +19,15 @@ struct tally {
 	int64_t runs, bytes;
 };
 
+/*
+ * The same by days of UTC, as they are kept for ever: also runs that were registered (action
+ * "registered", no reason and no cause: ""). Days are counted from the epoch; those from `day` on, in
+ * order. However long the history is, this reads a few rows a day. 0.
+ */
+int tally_each_day(struct store *store, int64_t day,
+	void (*each)(void *context, int64_t day, const struct tally *tally), void *context,
+	struct error *error);
+
 /* Calls back for each that is not zero. 0. */
 int tally_each(struct store *store, void (*each)(void *context, const struct tally *tally),
 	void *context, struct error *error);

@@ -87,6 +87,89 @@ static void what_is_rolled_back_is_not_counted(void **state)
 	assert_tally(state, "");
 }
 
+static void add_at(
+	void **state, int64_t at_s, const char *run, const char *action, const char *reason)
+{
+	assert_int_equal(history_add(database(state),
+				 &(struct history_entry){
+					 .at_s = at_s,
+					 .run = run,
+					 .generation = 7,
+					 .action = action,
+					 .reason = reason,
+					 .bytes = 5,
+				 },
+				 NULL),
+		0);
+}
+
+static void print_tally_day(void *context, int64_t day, const struct tally *tally)
+{
+	text_addf(context, "%lld: ", (long long)day);
+	print_tally(context, tally);
+}
+
+static void assert_tally_since(struct store *store, int64_t day, const char *wanted)
+{
+	struct text text CLEANUP(text_done) = { 0 };
+
+	text_add(&text, "");
+	assert_int_equal(tally_each_day(store, day, print_tally_day, &text, NULL), 0);
+	assert_string_equal(text.data, wanted);
+}
+
+enum { DAY = 86400 };
+
+/* Two days: the last second of one is told from the first of the next. */
+static void add_two_days(void **state)
+{
+	add_at(state, 10 * DAY, "r1", "registered", NULL);
+	add_at(state, 10 * DAY, "r2", "registered", NULL);
+	add_at(state, 10 * DAY + 5, "r1", "stopped", "over_deadline");
+	add_at(state, 11 * DAY - 1, "r2", "reaped", "orphan");
+	add_at(state, 11 * DAY, "r1", "reaped", "finished_failed");
+	add_at(state, 11 * DAY, "r3", "claimed", "abandoned");
+	add_at(state, 11 * DAY, "r3", "reaped", "resumed");
+	add_at(state, 11 * DAY, "r3", "pinned", NULL);
+	add_at(state, 11 * DAY, NULL, "pass", NULL);
+}
+
+#define SECOND_DAY                                       \
+	"11: reaped finished_failed over_deadline 1 5\n" \
+	"11: reaped resumed abandoned 1 5\n"
+#define BOTH_DAYS                        \
+	"10: reaped orphan orphan 1 5\n" \
+	"10: registered   2 10\n"        \
+	"10: stopped over_deadline over_deadline 1 5\n" SECOND_DAY
+
+static void each_day_has_its_own_counts(void **state)
+{
+	add_two_days(state);
+	assert_tally_since(database(state), 0, BOTH_DAYS);
+	assert_tally_since(database(state), 11, SECOND_DAY);
+	assert_tally_since(database(state), 12, "");
+	assert_int_equal(history_trim(database(state), 12 * DAY, NULL), 0);
+	assert_tally_since(database(state), 0, BOTH_DAYS);
+}
+
+static void the_history_from_before_is_counted_by_days(void **state)
+{
+	struct workdir *workdir = *state;
+	struct store *store = database(state);
+
+	add_two_days(state);
+	assert_int_equal(db_exec(store,
+				 "DROP TRIGGER history_tally_day; DROP TABLE tally_day;"
+				 "PRAGMA user_version = 6",
+				 "go back", NULL),
+		0);
+	store_close(store);
+	workdir->more = store = database_open(workdir, STORE_WRITE);
+	assert_tally_since(store, 0, BOTH_DAYS);
+	add_at(state, 12 * DAY, "r4", "reaped", "orphan");
+	assert_tally_since(store, 12, "12: reaped orphan orphan 1 5\n");
+}
+
 static void each_leak_is_counted_once_by_its_cause(void **state)
 {
 	static const struct {
@@ -130,6 +213,8 @@ int main(void)
 		TEST(a_run_that_was_stopped_before_counts_for_that),
 		TEST(a_trimmed_history_lessens_nothing),
 		TEST(what_is_rolled_back_is_not_counted),
+		TEST(each_day_has_its_own_counts),
+		TEST(the_history_from_before_is_counted_by_days),
 		cmocka_unit_test(each_leak_is_counted_once_by_its_cause),
 	};
 
