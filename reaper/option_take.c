@@ -151,6 +151,18 @@ int option_take_past(const struct option_spec *spec, struct options *options, co
 	return r;
 }
 
+/* A moment, or a duration: so long ago. */
+int option_take_since(const struct option_spec *spec, struct options *options, const char *value,
+	struct error *error)
+{
+	int64_t *moment_s = option_field(spec, options), span_s;
+
+	if (timespan_parse_s(value, &span_s, NULL) < 0 || span_s >= options->parsed_s)
+		return option_take_past(spec, options, value, error);
+	*moment_s = options->parsed_s - span_s;
+	return 0;
+}
+
 int option_take_future(const struct option_spec *spec, struct options *options, const char *value,
 	struct error *error)
 {

@@ -49,6 +49,7 @@ OPTION_TAKE(span_s);
 OPTION_TAKE(span_ms);
 OPTION_TAKE(moment);
 OPTION_TAKE(past);
+OPTION_TAKE(since);
 OPTION_TAKE(future);
 OPTION_TAKE(pin_length);
 OPTION_TAKE(place);

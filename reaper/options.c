@@ -65,7 +65,8 @@ static const struct option_spec specs[] = {
 	[OPTION_AT] = ONCE("at", "TIME", past, at_s, "when it ended (default: now)"),
 	[OPTION_RESOURCE] = ONCE("resource", "KIND=LOCATOR", resource, resource_locator,
 		"drop only this from the record"),
-	[OPTION_SINCE] = ONCE("since", "TIME", past, since_s, "only what happened since then"),
+	[OPTION_SINCE] = ONCE("since", "TIME", since, since_s, "only what happened since then"),
+	[OPTION_HTML] = ONCE("html", "FILE", place, html, "write a page of its own instead"),
 	[OPTION_FROM] = ONCE(
 		"from", "WHICH", text, from, "this ref, path, commit or generation of 'salvages'"),
 	[OPTION_NEW_DATABASE] =
@@ -207,6 +208,7 @@ static const struct option_rule {
 		"--container and --no-container exclude each other" },
 	{ OPTION_BIT(PLAN), OPTION_BIT(RUN) | OPTION_BIT(EARLY), false,
 		"--plan names its runs itself: it goes without --run and --early" },
+	{ OPTION_BIT(HTML), OPTION_BIT(JSON), false, "--html and --json exclude each other" },
 	{ OPTION_BIT(COLUMNS), OPTION_BIT(JSON), false, "--columns and --json exclude each other" },
 	{ OPTION_BIT(EARLY), OPTION_BIT(RUN), true, "--early needs --run: it is for named runs" },
 	{ OPTION_BIT(PLAN), OPTION_BIT(REPO), false,
@@ -323,6 +325,7 @@ void options_done(struct options *options)
 	free(options->directory);
 	free(options->from);
 	free(options->plan);
+	free(options->html);
 	text_list_done(&options->runs);
 	text_list_done(&options->repos);
 	text_list_done(&options->roots);

@@ -47,6 +47,7 @@ enum option_id {
 	OPTION_AT,
 	OPTION_RESOURCE,
 	OPTION_SINCE,
+	OPTION_HTML,
 	OPTION_FROM,
 	OPTION_NEW_DATABASE,
 	OPTION_STATE,
@@ -111,6 +112,9 @@ struct options {
 
 	/* restore; the directory as the worktree above */
 	char *directory, *from; /* NULL: not given */
+
+	/* stats; absolute and clean, and the directory it lies in is resolved */
+	char *html; /* NULL: not given */
 
 	/* check */
 	bool new_database;

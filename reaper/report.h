@@ -50,6 +50,9 @@ const char *report_words(const struct run *run);
 /* What all runs come to, in a line, and a second one of the space where that is known. */
 void report_totals_line(const struct report *report, FILE *file);
 
+/* What could not be seen, a line each. */
+void report_blindness(const struct inventory *inventory, FILE *file);
+
 /*
  * What limits the whole plan, a line each: a hold, the brake, a filesystem that is too full. Nothing
  * where nothing does.

@@ -227,10 +227,10 @@ static bool seen_in_part(const struct source *source)
 	return source->ok == TRI_UNKNOWN && source->error && text_equal(source->name, "processes");
 }
 
-static void print_blindness(const struct report *report, FILE *file)
+void report_blindness(const struct inventory *inventory, FILE *file)
 {
-	for (size_t i = 0; i < report->inventory->source_count; i++) {
-		const struct source *source = &report->inventory->sources[i];
+	for (size_t i = 0; i < inventory->source_count; i++) {
+		const struct source *source = &inventory->sources[i];
 		char *error CLEANUP(mem_done) = NULL, *at CLEANUP(mem_done) = NULL;
 
 		if (source->ok != TRI_NO && !seen_in_part(source))
@@ -281,6 +281,6 @@ void report_table(const struct report *report, FILE *file)
 	print_put_off(report, file);
 	report_limits(report, file);
 	report_hooks(report, file);
-	print_blindness(report, file);
+	report_blindness(report->inventory, file);
 	rows_done(rows, selection.count);
 }

@@ -131,6 +131,16 @@ static const struct verb verbs[] = {
 		.act = cmd_log,
 	},
 	{
+		.name = "stats",
+		.synopsis = "stats [--since TIME] [--json] [--html FILE]",
+		.summary = "what was reclaimed by day and cause, leaks, what is there now",
+		.details = "Of the last 28 days, or of those since TIME (also DUR: so long ago). "
+			   "Days are\nUTC's. Every run that is there is measured.\n"
+			   "Exits 69 when a source could not be read.",
+		.options = BIT(JSON) | BIT(SINCE) | BIT(HTML),
+		.act = cmd_stats,
+	},
+	{
 		.name = "salvages",
 		.synopsis = "salvages [RUN] [--json]",
 		.summary = "what was salvaged before its tree went, where it is, until when",

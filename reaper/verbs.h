@@ -52,6 +52,7 @@ enum exit_code cmd_renew(const struct options *options);
 enum exit_code cmd_finish(const struct options *options);
 enum exit_code cmd_forget(const struct options *options);
 enum exit_code cmd_log(const struct options *options);
+enum exit_code cmd_stats(const struct options *options);
 enum exit_code cmd_salvages(const struct options *options);
 enum exit_code cmd_restore(const struct options *options);
 enum exit_code cmd_probe(const struct options *options);

@@ -17,6 +17,10 @@
 	" AND h.generation IS " row ".generation AND h.action = 'claimed'"   \
 	" AND h.id <= " row ".id AND " row ".reason = 'resumed'"             \
 	" ORDER BY h.at_s DESC, h.id DESC LIMIT 1), ifnull(" row ".reason, '')))"
+#define PAST_IS_DONE DONE_8("past")
+#define CAUSE_OF_PAST CAUSE_8("past")
+#define NEW_IS_DONE DONE_8("NEW")
+#define CAUSE_OF_NEW CAUSE_8("NEW")
 
 /*
  * Append only: a step that was released is never changed, because databases out there have taken
@@ -228,7 +232,6 @@ static const struct migration {
 		"  CHECK (state <> 'failed' OR (last_s IS NOT NULL AND error IS NOT NULL))"
 		") STRICT;" },
 
-	/* clang-format off: it takes the macros in the text for calls */
 	{ 8, /* The same by days, so that weeks are told without a look at each row of the history. */
 		"CREATE TABLE tally_day ("
 		"  day INTEGER NOT NULL," /* since the epoch, UTC */
@@ -239,19 +242,18 @@ static const struct migration {
 		") STRICT, WITHOUT ROWID;"
 		"INSERT INTO tally_day (day, action, reason, cause, runs, bytes)"
 		" SELECT at_s / 86400, action, ifnull(reason, ''), cause, count(*), sum(bytes)"
-		" FROM (SELECT *, " CAUSE_8("past") " AS cause FROM history AS past"
-		"  WHERE past.action = 'registered' OR " DONE_8("past") ")"
+		" FROM (SELECT *, " CAUSE_OF_PAST " AS cause FROM history AS past"
+		"  WHERE past.action = 'registered' OR " PAST_IS_DONE ")"
 		" GROUP BY 1, 2, 3, 4;"
 		"CREATE TRIGGER history_tally_day AFTER INSERT ON history"
-		" WHEN NEW.action = 'registered' OR " DONE_8("NEW") " "
+		" WHEN NEW.action = 'registered' OR " NEW_IS_DONE " "
 		"BEGIN"
 		"  INSERT INTO tally_day (day, action, reason, cause, runs, bytes) VALUES ("
-		"    NEW.at_s / 86400, NEW.action, ifnull(NEW.reason, ''), " CAUSE_8("NEW") ","
+		"    NEW.at_s / 86400, NEW.action, ifnull(NEW.reason, ''), " CAUSE_OF_NEW ","
 		"    1, NEW.bytes)"
 		"  ON CONFLICT (day, action, reason, cause)"
 		"  DO UPDATE SET runs = runs + 1, bytes = bytes + excluded.bytes;"
 		"END;" },
-	/* clang-format on */
 };
 
 static int schema_newest(void)

@@ -56,7 +56,7 @@ usage_errors() {
 
 each_verb_has_help() {
 	local verb
-	for verb in list why pin unpin pins register renew finish forget log hold resume salvages restore probe check; do
+	for verb in list why pin unpin pins register renew finish forget log hold resume salvages restore probe check stats; do
 		got_and_says 0 "^Usage: sbx-reap $verb" "$verb" --help || return 1
 	done
 }
