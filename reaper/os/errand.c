@@ -1,4 +1,4 @@
-#include "errand.h"
+#include "errand_parts.h"
 
 #include "base/clock.h"
 #include "signals.h"
@@ -227,26 +227,63 @@ static int child_wait(const struct child *child, struct error *error)
 	return error_say(error, -r, "%s", fate.text);
 }
 
-int errand_run(const struct errand *errand, struct error *error)
+static int child_share(struct child *child, struct error *error)
 {
-	struct child child CLEANUP(child_done) = {
-		.errand = errand,
-		.size = sizeof(*child.answer) + errand->result_size,
-		.pidfd = -EBADF,
-	};
+	const struct errand *errand = child->errand;
 	void *shared =
-		mmap(NULL, child.size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-	int r;
+		mmap(NULL, child->size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 
 	if (shared == MAP_FAILED)
-		return error_set(error, errno, "%s: share memory with its process", what(&child));
-	child.answer = shared;
+		return error_set(error, errno, "%s: share memory with its process", what(child));
+	child->answer = shared;
 	if (errand->result)
-		memcpy(child.answer->result, errand->result, errand->result_size);
-	r = child_start(&child, error);
+		memcpy(child->answer->result, errand->result, errand->result_size);
+	return 0;
+}
+
+int errand_start(const struct errand *errand, struct child **ret_child, struct error *error)
+{
+	struct child *child = mem_new(sizeof(*child));
+	int r;
+
+	*child = (struct child){
+		.errand = errand,
+		.size = sizeof(*child->answer) + errand->result_size,
+		.pidfd = -EBADF,
+	};
+	r = child_share(child, error);
 	if (r == 0)
-		r = child_wait(&child, error);
+		r = child_start(child, error);
+	if (r < 0) {
+		child_done(child);
+		free(child);
+		return r;
+	}
+	*ret_child = child;
+	return 0;
+}
+
+int errand_descriptor(const struct child *child)
+{
+	return child->pidfd;
+}
+
+int errand_finish(struct child *child, struct error *error)
+{
+	const struct errand *errand = child->errand;
+	int r = child_wait(child, error);
+
 	if (errand->result)
-		memcpy(errand->result, child.answer->result, errand->result_size);
+		memcpy(errand->result, child->answer->result, errand->result_size);
+	child_done(child);
+	free(child);
 	return r;
+}
+
+int errand_run(const struct errand *errand, struct error *error)
+{
+	struct child *child = NULL;
+	int r = errand_start(errand, &child, error);
+
+	return r < 0 ? r : errand_finish(child, error);
 }
