@@ -1,9 +1,12 @@
 #include "disk.h"
 
+#include "base/clock.h"
 #include "base/pathname.h"
 #include "os/dir.h"
+#include "os/errands.h"
 #include "os/filesystem.h"
 #include "os/treesize.h"
+#include "progress.h"
 
 #include <errno.h>
 
@@ -77,6 +80,14 @@ bool disk_takes_space(const struct resource *resource)
 	       (resource->present == TRI_YES || resource->set_aside);
 }
 
+bool disk_run_takes_space(const struct run *run)
+{
+	for (size_t i = 0; i < run->resource_count; i++)
+		if (disk_takes_space(&run->resources[i]))
+			return true;
+	return false;
+}
+
 void disk_place_run(struct inventory *inventory, struct run *run)
 {
 	run->shares = arena_new(&inventory->arena, run->resource_count * sizeof(*run->shares));
@@ -107,25 +118,149 @@ static int measure(const char *path, int64_t deadline_ms, struct tree_size *ret_
 	return fd < 0 ? fd : treesize(fd, pathname_last(path), deadline_ms, ret_size, NULL);
 }
 
+/* What came of one tree. */
+struct measured {
+	struct tree_size size; /* also of one that was not measured to the end */
+	int answer;
+};
+
+static struct measured *measured_new(const struct run *run)
+{
+	struct measured *all = mem_new((run->resource_count + 1) * sizeof(*all));
+
+	for (size_t i = 0; i < run->resource_count; i++)
+		all[i].answer = -ETIME;
+	return all;
+}
+
+static void measure_each(const struct run *run, int64_t deadline_ms, struct measured *all)
+{
+	for (size_t i = 0; i < run->resource_count; i++) {
+		const struct resource *resource = &run->resources[i];
+
+		if (disk_takes_space(resource))
+			all[i].answer = measure(
+				resource->set_aside ? resource->set_aside : resource->locator,
+				deadline_ms, &all[i].size);
+	}
+}
+
+/* The sum is only told as such when it is one of all. */
+static void take(struct run *run, const struct measured *all)
+{
+	bool some = false, whole = true;
+	int64_t sum = 0;
+
+	for (size_t i = 0; i < run->resource_count; i++) {
+		if (!disk_takes_space(&run->resources[i]))
+			continue;
+		some = true;
+		whole &= all[i].answer == 0;
+		sum += all[i].size.bytes;
+		share_fill(run, i, &all[i].size);
+		if (all[i].answer == 0)
+			run->resources[i].bytes = all[i].size.bytes;
+	}
+	run->measured = true;
+	run->bytes = some && whole ? sum : -1;
+	run->bytes_least = whole ? 0 : sum;
+}
+
 void disk_measure_run(struct run *run, int64_t deadline_ms)
 {
+	struct measured *all CLEANUP(mem_done) = NULL;
+
 	if (run->measured)
 		return;
-	run->measured = true;
-	for (size_t i = 0; i < run->resource_count; i++) {
-		struct resource *resource = &run->resources[i];
-		struct tree_size size = { 0 };
-		int r;
+	all = measured_new(run);
+	measure_each(run, deadline_ms, all);
+	take(run, all);
+}
 
-		if (!disk_takes_space(resource))
-			continue;
-		r = measure(resource->set_aside ? resource->set_aside : resource->locator,
-			deadline_ms, &size);
-		if (r == 0 || r == -ETIME)
-			share_fill(run, i, &size);
-		if (r < 0)
-			continue;
-		resource->bytes = size.bytes;
-		run->bytes = (run->bytes < 0 ? 0 : run->bytes) + size.bytes;
+/* ---------------------------------------------------------------------------------- side by side */
+
+struct task {
+	struct run *run;
+	struct errand *errand;
+	struct measured *all;
+};
+
+struct measuring {
+	struct task *tasks;
+	struct errand *errands;
+	size_t count, done;
+	struct progress *progress;
+};
+
+static void measuring_done(struct measuring *measuring)
+{
+	for (size_t i = 0; i < measuring->count; i++)
+		free(measuring->tasks[i].all);
+	free(measuring->tasks);
+	free(measuring->errands);
+}
+
+/* In a child: what is slow, or hangs, is not ours. */
+static int measure_work(void *context, void *result, struct error *error)
+{
+	const struct task *task = context;
+
+	(void)error;
+	measure_each(task->run, task->errand->deadline_ms, result);
+	return 0;
+}
+
+static void add_task(struct measuring *measuring, struct run *run)
+{
+	size_t place = measuring->count++;
+	struct task *task = &measuring->tasks[place];
+
+	*task = (struct task){ run, &measuring->errands[place], measured_new(run) };
+	*task->errand = (struct errand){
+		.work = measure_work,
+		.context = task,
+		.what = "measure a run",
+		.result = task->all,
+		.result_size = run->resource_count * sizeof(*task->all),
+	};
+}
+
+/* An errands_run callback. */
+static void take_task(void *context, size_t place, int answer)
+{
+	struct measuring *measuring = context;
+	struct task *task = &measuring->tasks[place];
+
+	if (answer != -EINTR)
+		take(task->run, task->all);
+	progress_run(measuring->progress, ++measuring->done, task->run->id);
+}
+
+void disk_measure_runs(struct inventory *inventory, int64_t budget_ms, struct progress *progress)
+{
+	enum { PART_ONE = 4, PART_ALL = 2 };
+	struct measuring measuring CLEANUP(measuring_done) = {
+		.tasks = mem_new((inventory->run_count + 1) * sizeof(*measuring.tasks)),
+		.errands = mem_new((inventory->run_count + 1) * sizeof(*measuring.errands)),
+		.progress = progress,
+	};
+	struct errands errands = {
+		.items = measuring.errands,
+		.each_ms = budget_ms / PART_ONE,
+		.end_ms = deadline_in_ms(budget_ms / PART_ALL),
+		.done = take_task,
+		.context = &measuring,
+	};
+
+	for (size_t i = 0; i < inventory->run_count; i++) {
+		struct run *run = inventory->runs[i];
+
+		if (!run->measured && disk_run_takes_space(run))
+			add_task(&measuring, run);
+		else
+			run->measured = true;
 	}
+	errands.count = measuring.count;
+	progress_begin(progress, PROGRESS_MEASURING, measuring.count);
+	errands_run(&errands);
 }

@@ -18,7 +18,7 @@
 
 #include <errno.h>
 
-/* How long measuring one run may take; what is not measured by then has no size. */
+/* How long measuring the one run may take that is explained. */
 enum { SIZE_LIMIT_MS = 60 * 1000, PERCENT_ALL = 100 };
 
 /* What was seen before must not outlive a new look: a backend may find nothing to say any more. */
@@ -357,8 +357,11 @@ int inventory_gather(struct inventory *inventory, const struct world *world,
 
 		if (inventory->filesystem_count)
 			disk_place_run(inventory, run);
-		if (request->size == SIZE_MEASURE || text_equal(request->explain, run->id))
+		if (text_equal(request->explain, run->id))
 			disk_measure_run(run, deadline_in_ms(SIZE_LIMIT_MS));
 	}
+	if (request->size == SIZE_MEASURE)
+		disk_measure_runs(
+			inventory, world->settings->limits.time_budget_ms, request->progress);
 	return 0;
 }

@@ -339,7 +339,8 @@ struct run {
 	const char *salvaged;  /* where what was unsaved is now; NULL: nothing was salvaged */
 	const struct failures *failures; /* NULL: none */
 	const struct duty *revocation;   /* of its generation; NULL: it was not due yet */
-	int64_t bytes;                   /* of all trees and paths; -1: not measured */
+	int64_t bytes;                   /* of all trees and paths; -1: not measured, or not all */
+	int64_t bytes_least;             /* what was counted when not all of it could be; else 0 */
 
 	/* For rule 10; the decision means nothing until somebody looked closer. */
 	struct share *shares;

@@ -46,20 +46,13 @@ static bool will_be_partial(const struct run *run)
 	return run->decision.verdict == VERDICT_REAP && run->decision.fate == FATE_STAYS;
 }
 
-static bool takes_space(const struct run *run)
-{
-	for (size_t i = 0; i < run->resource_count; i++)
-		if (disk_takes_space(&run->resources[i]))
-			return true;
-	return false;
-}
-
 static void count_space(struct report_totals *totals, const struct run *run)
 {
 	if (run->result == RESULT_REAPED)
 		return;
 	totals->measured += run->bytes >= 0;
-	totals->unmeasured += run->bytes < 0 && takes_space(run);
+	totals->unmeasured += run->bytes < 0 && disk_run_takes_space(run);
+	totals->cut += run->bytes < 0 && run->measured && disk_run_takes_space(run);
 	if (run->bytes < 0)
 		return;
 	if (run->decision.verdict == VERDICT_REAP && !will_be_partial(run))

@@ -27,6 +27,7 @@ struct report_totals {
 	size_t hidden;                           /* by the view */
 	int64_t bytes_freed;
 	size_t measured, unmeasured; /* runs that are there, by whether their size is known */
+	size_t cut;                  /* of the unmeasured: those that were tried */
 	/* Of those measured: what goes, and what stays; what is pinned is a part of that. */
 	int64_t due_bytes, kept_bytes, pinned_bytes;
 };

@@ -3,6 +3,7 @@
 #include "base/display.h"
 #include "base/text.h"
 #include "base/timespan.h"
+#include "disk.h"
 
 enum {
 	GAP = 2,         /* between two columns */
@@ -24,6 +25,19 @@ char *report_size_text(int64_t bytes)
 	for (; value >= 1023.5 && unit + 1 < sizeof(units) - 1; unit++)
 		value /= 1024;
 	return mem_printf(unit && value < 9.95 ? "%.1f%c" : "%.0f%c", value, units[unit]);
+}
+
+/* What could not be measured to the end is at least so much, or nobody knows. */
+static char *measured_text(const struct run *run, char *(*text)(int64_t bytes))
+{
+	char *least CLEANUP(mem_done) = NULL;
+
+	if (run->bytes >= 0 || !run->measured || !disk_run_takes_space(run))
+		return text(run->bytes);
+	if (run->bytes_least <= 0)
+		return mem_dup("?");
+	least = text(run->bytes_least);
+	return mem_printf(">%s", least);
 }
 
 /* The outcome of a run that has one says that it is finished. */
@@ -129,14 +143,14 @@ void report_row_fill(struct report_row *row, const struct report *report, const 
 			[COLUMN_RUN] = text_escape(run->id),
 			[COLUMN_STATE] = state_text(run),
 			[COLUMN_AGE] = age_text(run, now_s),
-			[COLUMN_SIZE] = report_size_text(run->bytes),
+			[COLUMN_SIZE] = measured_text(run, report_size_text),
 			[COLUMN_DECISION] = mem_dup(report_decision(report, run)),
 			[COLUMN_REASON] = mem_dup(reason_name(run->decision.reason)),
 			[COLUMN_DUE] = due_text(run, now_s),
 			[COLUMN_PIN] = pin_text(run, now_s),
 			[COLUMN_BY] = text_or_dash(run->pin ? run->pin->by : NULL),
 			[COLUMN_REPO] = repo_text(run),
-			[COLUMN_BYTES] = bytes_text(run->bytes),
+			[COLUMN_BYTES] = measured_text(run, bytes_text),
 			[COLUMN_HOLDER] = holder_text(run),
 		},
 	};

@@ -110,6 +110,10 @@ void report_json_run(struct json_out *json, const struct report *report, const s
 		json_int(json, "bytes", run->bytes);
 	else
 		json_null(json, "bytes");
+	if (run->bytes_least > 0)
+		json_int(json, "bytes_least", run->bytes_least);
+	else
+		json_null(json, "bytes_least");
 	json_resources(json, run);
 	json_text(json, "result", result_name(run->result));
 	json_bytes(json, "error", run->error ? run->error : run->fault);

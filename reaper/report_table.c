@@ -178,11 +178,14 @@ static void print_space(const struct report_totals *totals, FILE *file)
 	char *kept CLEANUP(mem_done) = report_size_text(totals->kept_bytes);
 	char *pinned CLEANUP(mem_done) = report_size_text(totals->pinned_bytes);
 
-	if (totals->measured == 0)
+	if (totals->measured + totals->cut == 0)
 		return;
 	(void)fprintf(file, "on disk: %s to be freed, %s kept, of it %s pinned", due, kept, pinned);
 	if (totals->unmeasured)
 		(void)fprintf(file, "; %zu runs are not measured", totals->unmeasured);
+	if (totals->cut)
+		(void)fprintf(file, ", %zu of them for want of time or rights ('>': at least)",
+			totals->cut);
 	(void)fputc('\n', file);
 }
 

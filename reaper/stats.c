@@ -86,19 +86,11 @@ void stats_add(struct stats *stats, int64_t day, const struct tally *tally)
 	figures_add(&stats->spans[place / stats->spans[0].days].figures, tally);
 }
 
-static bool takes_space(const struct run *run)
-{
-	for (size_t i = 0; i < run->resource_count; i++)
-		if (disk_takes_space(&run->resources[i]))
-			return true;
-	return false;
-}
-
 static void heap_add(struct stats_heap *heap, const struct run *run)
 {
 	heap->runs++;
-	heap->unmeasured += run->bytes < 0 && takes_space(run);
-	heap->bytes += run->bytes > 0 ? run->bytes : 0;
+	heap->unmeasured += run->bytes < 0 && disk_run_takes_space(run);
+	heap->bytes += run->bytes < 0 ? run->bytes_least : run->bytes;
 }
 
 /* Among the largest, in order; what is as large as another one comes behind it. */

@@ -37,7 +37,7 @@ struct stats_span {
 /* Some of the runs that are there. */
 struct stats_heap {
 	size_t runs, unmeasured;
-	int64_t bytes; /* of those that were measured */
+	int64_t bytes; /* as far as they were measured */
 };
 
 struct stats {

@@ -214,6 +214,29 @@ static void a_run_that_a_pass_did_not_come_to_is_still_due(void **state)
 	assert_non_null(strstr(text, "reap      finished_ok"));
 }
 
+static void what_was_not_measured_to_the_end_says_so(void **state)
+{
+	struct gathered gathered CLEANUP(gathered_done) = { 0 };
+	const struct report report = {
+		.settings = &gathered.settings,
+		.inventory = &gathered.inventory,
+		.terminal = { 80, false, true, true },
+	};
+	char *table CLEANUP(mem_done) = NULL;
+	struct run *large, *unknown;
+
+	(void)state;
+	gathered_make(&gathered);
+	large = inventory_find(&gathered.inventory, "r3");
+	unknown = inventory_find(&gathered.inventory, "r8");
+	large->measured = unknown->measured = true;
+	large->bytes_least = INT64_C(5) << 30;
+	table = table_of(&report);
+	assert_non_null(strstr(table, " >5.0G "));
+	assert_non_null(strstr(table, " ? "));
+	assert_non_null(strstr(table, "2 of them for want of time or rights ('>': at least)\n"));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -222,6 +245,7 @@ int main(void)
 		cmocka_unit_test(
 			where_a_program_reads_nothing_is_cut_and_no_basic_cell_has_a_blank),
 		cmocka_unit_test(a_run_that_a_pass_did_not_come_to_is_still_due),
+		cmocka_unit_test(what_was_not_measured_to_the_end_says_so),
 	};
 
 	return cmocka_run_group_tests_name("report_table", tests, NULL, NULL);
