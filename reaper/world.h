@@ -14,7 +14,7 @@ struct world {
 	const struct settings *settings;
 	struct store *store; /* NULL: there has never been a database, so nothing is on record */
 	struct roots_watch
-		*watch; /* of a pass; NULL: what answered at the start goes on doing so */
+		*watch;      /* of a pass; NULL: what answered at the start goes on doing so */
 	struct hooks *hooks; /* of a pass; NULL: none is run */
 	void *states[BACKEND_COUNT];
 };

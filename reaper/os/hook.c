@@ -119,7 +119,7 @@ static int keeper_hear(struct keeper *keeper, int64_t timeout_ms, struct hook_an
 /* The end of what it printed says most; blank lines say nothing. */
 static char *output_shown(const struct hook_answer *answer)
 {
-	char bytes[HOOK_OUTPUT + 1];
+	char bytes[HOOK_OUTPUT + 1] = { 0 };
 	size_t length = answer->length < HOOK_OUTPUT ? answer->length : HOOK_OUTPUT;
 
 	for (size_t i = 0; i < length; i++)
