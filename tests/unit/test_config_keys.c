@@ -37,7 +37,7 @@ static void page_line(struct pages *pages, char *section, const char *line)
 	char word[LINE_MAX_HERE];
 
 	if (sscanf(line, ".Ss \\&[%[a-z]]", word) == 1)
-		(void)strcpy(section, word);
+		(void)snprintf(section, LINE_MAX_HERE, "%s", word);
 	else if (text_starts(line, ".Sh"))
 		*section = 0;
 	else if (*section && sscanf(line, ".It Cm %[a-z_]", word) == 1)
@@ -53,7 +53,7 @@ static void installed_line(struct pages *pages, char *section, const char *line)
 
 	line += *line == ';';
 	if (sscanf(line, "[%[a-z]]", word) == 1)
-		(void)strcpy(section, word);
+		(void)snprintf(section, LINE_MAX_HERE, "%s", word);
 	else if (sscanf(line, "%[a-z_] = %[^\n]", word, value) == 2) {
 		entry_add(pages->installed, &pages->installed_count, section, word);
 		pages->installed[pages->installed_count - 1].says = mem_dup(value);
