@@ -170,6 +170,26 @@ static int take_count(
 	return value_refuse(key, value, right, error);
 }
 
+/* "50G": a whole number, and the power of 1024 behind it. */
+static int take_bytes(
+	const struct key *key, struct draft *draft, const char *value, struct error *error)
+{
+	static const char units[] = "KMGTP";
+	size_t digits = strspn(value, "0123456789");
+	const char *unit = value[digits] ? strchr(units, value[digits]) : NULL;
+	char *number CLEANUP(mem_done) = mem_dup(value);
+	int shift = unit ? 10 * (int)(unit - units + 1) : 0;
+	int64_t count;
+
+	number[digits] = 0;
+	if ((value[digits] && (!unit || value[digits + 1])) ||
+		text_to_int64(number, 0, key->max >> shift, &count) < 0)
+		return value_refuse(key, value,
+			"a number of bytes is wanted, at most 8191P, like 50G; 0 is off", error);
+	*(int64_t *)key_field(key, draft) = count << shift;
+	return 0;
+}
+
 /* Enums of the settings are all of the size of unsigned int (asserted below). */
 static int take_choice(
 	const struct key *key, struct draft *draft, const char *value, struct error *error)
@@ -349,6 +369,8 @@ static const struct key keys[] = {
 	SPAN("keep_abandoned", keep_abandoned_s, YEARS_S(10)),
 	SPAN("keep_orphan", keep_orphan_s, YEARS_S(10)),
 	SPAN("pin_for", pin_for_s, YEARS_S(10)),
+	{ "policy", "pinned_bytes_warn", take_bytes, AT(policy.pinned_bytes_warn), false, 0,
+		INT64_MAX, NULL },
 	SPAN("history", history_s, YEARS_S(10)),
 	SPAN("salvage_keep", salvage_keep_s, YEARS_S(10)),
 	{ "policy", "unsaved", take_choice, AT(policy.unsaved), false, 0, 0, unsaved_words },

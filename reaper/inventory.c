@@ -283,6 +283,7 @@ static int look_at_clocks(struct inventory *inventory, const struct world *world
 	if (r < 0)
 		return r;
 	pass_compare(r > 0 ? &last : NULL, &now, &inventory->host);
+	inventory->host.last_pass_s = r > 0 ? last.wall_s : 0;
 	return 0;
 }
 
@@ -328,6 +329,18 @@ static void decide_each(struct inventory *inventory, const struct world *world,
 	}
 }
 
+/*
+ * Of one run, without the others: what pins hold is asked in each pass where a limit is set to it, if
+ * not all are measured anyway.
+ */
+static bool wants_own_size(
+	const struct world *world, const struct run *run, const struct inventory_request *request)
+{
+	return text_equal(request->explain, run->id) ||
+	       (request->size != SIZE_MEASURE && run->facts.pin != PIN_NONE &&
+		       world->settings->policy.pinned_bytes_warn);
+}
+
 int inventory_gather(struct inventory *inventory, const struct world *world,
 	const struct inventory_request *request, struct error *error)
 {
@@ -357,7 +370,7 @@ int inventory_gather(struct inventory *inventory, const struct world *world,
 
 		if (inventory->filesystem_count)
 			disk_place_run(inventory, run);
-		if (text_equal(request->explain, run->id))
+		if (wants_own_size(world, run, request))
 			disk_measure_run(run, deadline_in_ms(SIZE_LIMIT_MS));
 	}
 	if (request->size == SIZE_MEASURE)

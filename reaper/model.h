@@ -243,8 +243,9 @@ struct facts {
 };
 
 struct host_facts {
-	int64_t boot_s;    /* the last boot; 0: unknown */
-	int64_t resumed_s; /* when a pass first saw that the host had slept; 0: it has not */
+	int64_t boot_s;      /* the last boot; 0: unknown */
+	int64_t last_pass_s; /* when the last pass began; 0: none is known */
+	int64_t resumed_s;   /* when a pass first saw that the host had slept; 0: it has not */
 	/* Wall and boot clock disagree by more than 5 min since the last pass. */
 	bool clock_stepped;
 	int64_t clock_step_s; /* by so much; 0 after a boot, when it can only be seen to go back */

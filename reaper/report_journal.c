@@ -1,8 +1,10 @@
 #include "report_journal.h"
 
 #include "base/text.h"
+#include "base/timespan.h"
 #include "failures_text.h"
 #include "os/journal.h"
+#include "pin_watch.h"
 #include "report_hooks.h"
 
 #include <syslog.h>
@@ -17,6 +19,8 @@
 #define ID_BLIND "38704463c8ba4925943e2eeec165ff26"
 #define ID_NOT_REVOKED "6f1a8c52d0b94e7d9a3be5c47f10d28e"
 #define ID_AFTER_FAILED "b94d07e35a1c4f6f8e62c0d9137ab5f4"
+#define ID_PIN_ENDS "f0a54d4b50bb4dde913a9df6b5174896"
+#define ID_PINNED_BYTES "6c1afff5177043a3bde2c54ff469d836"
 
 enum { FIELDS = 40 };
 
@@ -139,6 +143,11 @@ static int send_run(const struct report *report, const struct run *run)
 
 /* ---------------------------------------------------------------------------------------- the rest */
 
+static int worse(int r, int next)
+{
+	return r < 0 ? r : next;
+}
+
 static int send_source(const struct report *report, const struct source *source)
 {
 	struct entry entry CLEANUP(entry_done) = { 0 };
@@ -171,6 +180,38 @@ static int send_duty(const struct report *report, const struct duty *duty)
 	return send(&entry);
 }
 
+static int send_pin_end(const struct report *report, const struct run *run)
+{
+	struct entry entry CLEANUP(entry_done) = { 0 };
+	char *words CLEANUP(mem_done) = pin_end_text(run, report->inventory->now_s);
+	char until[TIMESPAN_TEXT];
+
+	begin(&entry, report, ID_PIN_ENDS, LOG_WARNING);
+	add(&entry, "MESSAGE", words);
+	add_escaped(&entry, "SBX_RUN", run->id);
+	add_escaped(&entry, "SBX_PIN_BY", run->pin->by);
+	add(&entry, "SBX_PIN_UNTIL", moment_format(until, run->pin->until_s));
+	return send(&entry);
+}
+
+static int send_pins(const struct report *report)
+{
+	const struct inventory *inventory = report->inventory;
+	struct entry entry CLEANUP(entry_done) = { 0 };
+	char *words CLEANUP(mem_done) = pins_too_large_text(report);
+	int r = 0;
+
+	for (size_t i = 0; i < inventory->run_count; i++)
+		if (pin_end_is_news(inventory, inventory->runs[i]))
+			r = worse(r, send_pin_end(report, inventory->runs[i]));
+	if (!words)
+		return r;
+	begin(&entry, report, ID_PINNED_BYTES, LOG_WARNING);
+	add(&entry, "MESSAGE", words);
+	add_int(&entry, "SBX_PINNED_BYTES", report_count(report).pinned_bytes);
+	return worse(r, send(&entry));
+}
+
 /* The totals, and what limits the whole plan: one entry of more lines than one where something does. */
 static char *pass_words(const struct report *report)
 {
@@ -183,6 +224,7 @@ static char *pass_words(const struct report *report)
 	report_totals_line(report, file);
 	report_limits(report, file);
 	report_hooks(report, file);
+	report_pins(report, file);
 	if (fclose(file) != 0)
 		abort(); /* memory alone can be short */
 	while (length > 0 && text[length - 1] == '\n')
@@ -210,11 +252,6 @@ static int send_pass(const struct report *report, enum exit_code code)
 	return send(&entry);
 }
 
-static int worse(int r, int next)
-{
-	return r < 0 ? r : next;
-}
-
 /* Of what was due and had no turn only the next pass has something to tell. */
 static bool had_turn(const struct run *run)
 {
@@ -235,5 +272,6 @@ int report_journal(const struct report *report, enum exit_code code)
 	for (size_t i = 0; i < inventory->duty_count; i++)
 		if (inventory->duties[i].state == DUTY_FAILED)
 			r = worse(r, send_duty(report, &inventory->duties[i]));
+	r = worse(r, send_pins(report));
 	return worse(r, send_pass(report, code));
 }

@@ -83,6 +83,15 @@ static void print_pins(const struct survey *survey, FILE *file)
 		survey->pin_until_s);
 }
 
+static void print_pins_limit(const struct report *report, FILE *file)
+{
+	int64_t limit = report->settings->policy.pinned_bytes_warn;
+
+	if (limit)
+		metric_gauge(file, "pinned_bytes_limit",
+			"[policy] pinned_bytes_warn: more than this is too much.", limit);
+}
+
 static void print_survey(const struct survey *survey, int64_t now_s, FILE *file)
 {
 	metric_head(file, "runs", "gauge", "Runs that are there after the last pass, by state.");
@@ -142,6 +151,7 @@ static void print_runs(const struct report *report, FILE *file)
 	for (size_t i = 0; i < inventory->run_count; i++)
 		survey_run(&survey, inventory->runs[i], inventory->now_s);
 	print_survey(&survey, inventory->now_s, file);
+	print_pins_limit(report, file);
 	metric_gauge(file, "last_pass_freed_bytes", "Bytes on disk that the last pass freed.",
 		report_count(report).bytes_freed);
 	print_hooks(inventory, file);

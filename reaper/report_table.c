@@ -3,6 +3,7 @@
 #include "base/display.h"
 #include "base/text.h"
 #include "failures_text.h"
+#include "pin_watch.h"
 #include "report_columns.h"
 #include "report_hooks.h"
 #include "report_select.h"
@@ -284,6 +285,7 @@ void report_table(const struct report *report, FILE *file)
 	print_put_off(report, file);
 	report_limits(report, file);
 	report_hooks(report, file);
+	report_pins(report, file);
 	report_blindness(report->inventory, file);
 	rows_done(rows, selection.count);
 }

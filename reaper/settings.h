@@ -29,6 +29,8 @@ struct policy_settings {
 	int64_t deadline_grace_s;
 	int64_t keep_ok_s, keep_failed_s, keep_abandoned_s, keep_orphan_s;
 	int64_t pin_for_s; /* default length of a pin */
+	/* More than so much that is held by pins is said each pass; 0: it is never. */
+	int64_t pinned_bytes_warn;
 	int64_t history_s;
 	int64_t salvage_keep_s; /* how long what was salvaged is kept */
 	enum unsaved unsaved;

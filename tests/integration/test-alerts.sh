@@ -15,7 +15,7 @@ exporter=127.0.0.1:9100 prometheus=127.0.0.1:9090
 world_new ""
 mkdir "$world/prom"
 file=$world/prom/sbx_reap.prom
-with_metrics=$'[metrics]\n'textfile=$file$'\n[disk]\nhigh = 99%\nlow = 98%'
+with_metrics=$'[metrics]\n'textfile=$file$'\n[policy]\npinned_bytes_warn = 1T\n[disk]\nhigh = 99%\nlow = 98%'
 settings "$world/reap.ini" "$with_metrics"
 
 # ------------------------------------------------------------------------------ what promtool says

@@ -121,6 +121,7 @@ static void an_empty_file_gives_the_defaults(void **state)
 	assert_int_equal(settings.policy.keep_abandoned_s, 86400);
 	assert_int_equal(settings.policy.keep_orphan_s, 86400);
 	assert_int_equal(settings.policy.pin_for_s, 14 * 86400);
+	assert_int_equal(settings.policy.pinned_bytes_warn, 0);
 	assert_int_equal(settings.policy.history_s, 90 * 86400);
 	assert_int_equal(settings.policy.unsaved, UNSAVED_SALVAGE);
 	assert_int_equal(settings.policy.branch, BRANCH_MERGED);
@@ -151,6 +152,7 @@ static void every_setting_is_read(void **state)
 		"[policy]\nttl = 1h\nlease = 0\ndeadline_grace = 1m\nkeep_ok = 0s\nkeep_failed = "
 		"2h\n"
 		"keep_abandoned = 3h\nkeep_orphan = 4h\npin_for = 1w\nunsaved = discard\n"
+		"pinned_bytes_warn = 50G\n"
 		"branch = delete\nhistory = 30d\n"
 		"[containers]\nengine = unix:///run/docker.sock\n"
 		"engine = unix:///run/podman/podman.sock\nlabel = org.example/run\n"
@@ -183,6 +185,7 @@ static void every_setting_is_read(void **state)
 	assert_int_equal(settings.policy.keep_abandoned_s, 10800);
 	assert_int_equal(settings.policy.keep_orphan_s, 14400);
 	assert_int_equal(settings.policy.pin_for_s, 7 * 86400);
+	assert_int_equal(settings.policy.pinned_bytes_warn, INT64_C(50) << 30);
 	assert_int_equal(settings.policy.unsaved, UNSAVED_DISCARD);
 	assert_int_equal(settings.policy.branch, BRANCH_DELETE);
 	assert_int_equal(settings.policy.history_s, 30 * 86400);
@@ -218,6 +221,11 @@ static void what_is_wrong_is_named_with_file_and_line(void **state)
 		{ "[policy]\nbranch = Merged\n", "merged keep delete" },
 		{ "[policy]\nttl = 1h\nttl = 1h\n", "reap.ini:3: [policy] ttl is set twice" },
 		{ "[policy]\nsalvage_keep = 11y\n", "must lie between" },
+		{ "[policy]\npinned_bytes_warn = 50GB\n", "number of bytes" },
+		{ "[policy]\npinned_bytes_warn = G\n", "number of bytes" },
+		{ "[policy]\npinned_bytes_warn = 1.5G\n", "number of bytes" },
+		{ "[policy]\npinned_bytes_warn = -1\n", "number of bytes" },
+		{ "[policy]\npinned_bytes_warn = 8192P\n", "number of bytes" },
 		{ "[disk]\nhigh = 85%\n", "reap.ini:2: [disk] high and low belong together" },
 		{ "[disk]\nlow = 10%\n", "reap.ini:2: [disk] high and low belong together" },
 		{ "[disk]\nhigh = 60%\nlow = 60%\n", "reap.ini:3: [disk] low = 60% must be below" },

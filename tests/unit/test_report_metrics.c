@@ -99,6 +99,18 @@ static void every_reason_is_told_from_zero(void **state)
 	assert_line(told, "sbx_reap_last_pass_duration_seconds 1.005");
 }
 
+static void a_limit_of_what_is_pinned_is_told_where_one_is_set(void **state)
+{
+	struct told *told = *state;
+
+	tell(told);
+	assert_false(has_line(told, "sbx_reap_pinned_bytes_limit 0"));
+	told->settings.policy.pinned_bytes_warn = 4096;
+	free(told->text);
+	tell(told);
+	assert_line(told, "sbx_reap_pinned_bytes_limit 4096");
+}
+
 static void a_run_that_went_is_decided_on_and_not_there(void **state)
 {
 	struct told *told = *state;
@@ -261,6 +273,7 @@ int main(void)
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 	const struct CMUnitTest tests[] = {
 		TEST(every_reason_is_told_from_zero),
+		TEST(a_limit_of_what_is_pinned_is_told_where_one_is_set),
 		TEST(a_run_that_went_is_decided_on_and_not_there),
 		TEST(what_should_be_gone_is_overdue_until_it_is),
 		TEST(pinned_bytes_are_told_only_when_all_are_known),
