@@ -7,9 +7,11 @@
 #include "complain.h"
 #include "notice.h"
 #include "os/dir.h"
+#include "pin_choice.h"
 #include "run_guess.h"
 #include "state/marker.h"
 #include "state/pins.h"
+#include "text_list.h"
 #include "verbs.h"
 
 #include <errno.h>
@@ -101,44 +103,72 @@ static enum exit_code pin_mirror(const struct books *books, const struct record 
 	return EXIT_ATTENTION;
 }
 
-static enum exit_code pin_set(
-	struct books *books, const struct pin *pin, struct inventory *inventory)
+static enum exit_code pin_written(
+	struct books *books, const struct inventory *before, const struct pin *pin, bool known)
 {
-	enum exit_code code = books_load(books, pin->run, inventory);
-	const struct run *run;
-	struct error error = { 0 };
-	bool known;
+	const struct run *run = inventory_find(before, pin->run);
+	enum exit_code code = pin_mirror(books, run ? run->row : NULL, run ? run->pin : NULL, pin);
 
-	if (code != EXIT_DONE)
-		return code;
-	if (pins_load(books->store, inventory, &error) < 0)
-		return complain(&error, error.code);
-	if (pins_set(books->store, pin, &known, &error) < 0)
-		return complain(&error, error.code);
-	run = inventory_find(inventory, pin->run);
-	code = pin_mirror(books, run ? run->row : NULL, run ? run->pin : NULL, pin);
 	pin_print(books, pin, known || beside_known(&books->settings, pin->run));
 	return code;
 }
 
-enum exit_code cmd_pin(const struct options *options)
+/* All rows or none; what is wrong with a mirror is said of its run, and the others get theirs. */
+static enum exit_code pin_all(struct books *books, const struct pin *pins, size_t count)
+{
+	struct inventory before CLEANUP(inventory_done) = { 0 };
+	enum exit_code code = books_load(books, count == 1 ? pins->run : NULL, &before);
+	bool *known CLEANUP(mem_done) = mem_grow(NULL, count, sizeof(*known));
+	struct error error = { 0 };
+
+	if (code != EXIT_DONE)
+		return code;
+	if (pins_load(books->store, &before, &error) < 0)
+		return complain(&error, error.code);
+	if (pins_set_all(books->store, pins, count, known, &error) < 0) {
+		error_prefix(&error, "%s", count > 1 ? "none is pinned" : "it is not pinned");
+		return complain(&error, error.code);
+	}
+	for (size_t i = 0; i < count; i++)
+		code = exit_code_worse(code, pin_written(books, &before, &pins[i], known[i]));
+	return code;
+}
+
+static enum exit_code pin_runs(const struct options *options, const struct text_list *runs)
 {
 	struct books books CLEANUP(books_done) = { 0 };
-	struct inventory inventory CLEANUP(inventory_done) = { 0 };
 	enum exit_code code = books_open(options, STORE_WRITE, &books);
-	struct pin pin;
+	struct pin *pins CLEANUP(mem_done) = mem_grow(NULL, runs->count, sizeof(*pins));
 
-	if (code != EXIT_DONE) {
-		notice("%s is NOT pinned; a file ROOT/%s.keep keeps it as well", options->run,
-			options->run);
+	for (size_t i = 0; code != EXIT_DONE && i < runs->count; i++)
+		notice("%s is NOT pinned; a file ROOT/%s.keep keeps it as well", runs->items[i],
+			runs->items[i]);
+	if (code != EXIT_DONE)
 		return code;
-	}
-	pin = (struct pin){
-		.run = options->run,
-		.by = author_of(options),
-		.reason = options->reason,
-		.since_s = books.now_s,
-		.until_s = pin_until_s(options, &books),
-	};
-	return pin_set(&books, &pin, &inventory);
+	for (size_t i = 0; i < runs->count; i++)
+		pins[i] = (struct pin){
+			.run = runs->items[i],
+			.by = author_of(options),
+			.reason = options->reason,
+			.since_s = books.now_s,
+			.until_s = pin_until_s(options, &books),
+		};
+	return pin_all(&books, pins, runs->count);
+}
+
+/* What is nobody's needs no pin to be kept. */
+static bool can_be_pinned(const struct run *run)
+{
+	return run->facts.proven;
+}
+
+enum exit_code cmd_pin(const struct options *options)
+{
+	struct text_list chosen CLEANUP(text_list_done) = { 0 };
+	enum exit_code code;
+
+	if (options->run)
+		return pin_runs(options, &options->operands);
+	code = pin_choice(options, can_be_pinned, &chosen);
+	return code != EXIT_DONE || !chosen.count ? code : pin_runs(options, &chosen);
 }

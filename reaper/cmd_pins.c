@@ -1,4 +1,5 @@
 /* sbx-reap pins: every pin, from its row or from a file beside the workspace. */
+#include "base/clock.h"
 #include "base/json_out.h"
 #include "base/runid.h"
 #include "base/text.h"
@@ -7,16 +8,23 @@
 #include "books.h"
 #include "complain.h"
 #include "notice.h"
+#include "pin_size.h"
+#include "pin_watch.h"
+#include "report_columns.h"
 #include "state/marker.h"
 #include "state/pins.h"
 #include "verbs.h"
 
 #include <errno.h>
 
+/* How long measuring all of them may take. */
+enum { SIZE_LIMIT_MS = 60 * 1000 };
+
 struct listed_pin {
 	struct pin pin;
 	const char *file;  /* NULL: it is a row */
 	const char *fault; /* of a file that cannot be read; NULL: none */
+	int64_t bytes;     /* that its run holds on disk; -1: not known */
 };
 
 struct pin_list {
@@ -105,11 +113,23 @@ static bool pin_is_known(const struct pin_list *list, const struct listed_pin *l
 	       (runid_valid(listed->pin.run) && beside_known(list->settings, listed->pin.run));
 }
 
+/* What costs most comes first, what is not known last. */
 static int pin_compare(const void *a, const void *b)
 {
 	const struct listed_pin *left = a, *right = b;
 
+	if (left->bytes != right->bytes)
+		return left->bytes > right->bytes ? -1 : 1;
 	return strcmp(left->pin.run, right->pin.run);
+}
+
+static void pins_measure(struct pin_list *list)
+{
+	int64_t deadline_ms = deadline_in_ms(SIZE_LIMIT_MS);
+
+	for (size_t i = 0; i < list->count; i++)
+		list->pins[i].bytes =
+			pin_size(&list->runs, list->settings, list->pins[i].pin.run, deadline_ms);
 }
 
 static void pin_print_json(
@@ -122,6 +142,11 @@ static void pin_print_json(
 	json_moment(json, "since", listed->pin.since_s);
 	json_moment(json, "until", listed->pin.until_s);
 	json_bool(json, "over", pin_is_over(list, listed));
+	json_bool(json, "ends_soon", pin_ends_soon(&listed->pin, list->now_s));
+	if (listed->bytes >= 0)
+		json_int(json, "bytes", listed->bytes);
+	else
+		json_null(json, "bytes");
 	json_bool(json, "known", pin_is_known(list, listed));
 	json_bytes(json, "file", listed->file);
 	json_text(json, "error", listed->fault);
@@ -143,6 +168,7 @@ static void pins_print_json(const struct pin_list *list)
 
 static void pin_print_line(const struct pin_list *list, const struct listed_pin *listed)
 {
+	char *size CLEANUP(mem_done) = report_size_text(listed->bytes);
 	char until[TIMESPAN_TEXT];
 
 	print_escaped(listed->pin.run, 24);
@@ -151,7 +177,7 @@ static void pin_print_line(const struct pin_list *list, const struct listed_pin 
 	else
 		(void)printf("  %-20s",
 			listed->pin.until_s ? moment_format(until, listed->pin.until_s) : "no end");
-	(void)fputs("  ", stdout);
+	(void)printf("  %5s  ", size);
 	print_escaped(listed->pin.by ? listed->pin.by : "-", 12);
 	(void)fputs("  ", stdout);
 	if (listed->fault)
@@ -164,15 +190,37 @@ static void pin_print_line(const struct pin_list *list, const struct listed_pin 
 		(void)fputs(")", stdout);
 	}
 	(void)fputs(pin_is_over(list, listed) ? " (over)" : "", stdout);
+	(void)fputs(pin_ends_soon(&listed->pin, list->now_s) ? " (ends soon)" : "", stdout);
 	(void)puts(pin_is_known(list, listed) ? "" : " (no such run is known)");
+}
+
+/* A run may have two pins, and holds its bytes once. */
+static void pins_print_total(const struct pin_list *list)
+{
+	int64_t limit = list->settings->policy.pinned_bytes_warn, bytes = 0;
+	char *held CLEANUP(mem_done) = NULL, *most CLEANUP(mem_done) = NULL;
+
+	for (size_t i = 0; i < list->runs.run_count; i++)
+		if (list->runs.runs[i]->measured && list->runs.runs[i]->bytes > 0)
+			bytes += list->runs.runs[i]->bytes;
+	if (!list->count)
+		return;
+	held = report_size_text(bytes);
+	most = report_size_text(limit);
+	(void)printf("%zu pins hold %s", list->count, held);
+	if (limit && bytes > limit)
+		(void)printf(", more than pinned_bytes_warn = %s", most);
+	(void)putchar('\n');
 }
 
 static void pins_print_table(const struct pin_list *list)
 {
 	if (list->count)
-		(void)printf("%-24s  %-20s  %-12s  %s\n", "RUN", "UNTIL", "BY", "REASON");
+		(void)printf(
+			"%-24s  %-20s  %5s  %-12s  %s\n", "RUN", "UNTIL", "SIZE", "BY", "REASON");
 	for (size_t i = 0; i < list->count; i++)
 		pin_print_line(list, &list->pins[i]);
+	pins_print_total(list);
 }
 
 /* A root that cannot be read hides pins, and whoever asks must know that. */
@@ -210,6 +258,7 @@ enum exit_code cmd_pins(const struct options *options)
 	code = pins_gather(&books, &list);
 	if (code != EXIT_DONE && code != EXIT_BLIND)
 		return code;
+	pins_measure(&list);
 	if (list.count)
 		qsort(list.pins, list.count, sizeof(*list.pins), pin_compare);
 	if (options->json)

@@ -142,6 +142,7 @@ static const struct {
 } word_options[] = {
 	{ OPTION_STATE, WORDS_STATES },
 	{ OPTION_REASON, WORDS_REASONS },
+	{ OPTION_IF_REASON, WORDS_REASONS },
 	{ OPTION_SORT, WORDS_KEYS },
 	{ OPTION_COLUMNS, WORDS_COLUMNS },
 };
@@ -153,7 +154,8 @@ static enum option_wanted offer_value(
 	struct option_spec spec = option_spec_of((enum option_id)id, scan_set(scan));
 
 	for (size_t i = 0; i < ARRAY_SIZE(word_options); i++)
-		if ((int)word_options[i].id == id && scan_set(scan) & OPTION_BIT(SORT))
+		if ((int)word_options[i].id == id &&
+			(id != OPTION_REASON || scan_set(scan) & OPTION_BIT(SORT)))
 			offer_words(word_options[i].of, before, beginning, file);
 	if (id == OPTION_RESOURCE)
 		offer_kinds(before, beginning, file);
@@ -173,7 +175,8 @@ static enum option_wanted offer_operand(const struct scan *scan, const char *beg
 
 	if (!*verb->name)
 		offer_verbs(beginning, file);
-	else if (verb->operand != OPERAND_NONE && scan->operands == 0)
+	else if (verb->operand == OPERAND_RUNS ||
+		 (verb->operand != OPERAND_NONE && scan->operands == 0))
 		return WANTED_RUN;
 	else if (verb->operand == OPERAND_RUN_MAYBE_DIR && scan->operands == 1)
 		return WANTED_DIRECTORY;

@@ -289,6 +289,13 @@ int option_take_states(const struct option_spec *spec, struct options *options, 
 		spec, report_view_take_states(option_field(spec, options), value, error), error);
 }
 
+int option_take_reasons(const struct option_spec *spec, struct options *options, const char *value,
+	struct error *error)
+{
+	return option_prefix(
+		spec, report_view_take_reasons(option_field(spec, options), value, error), error);
+}
+
 int option_take_keys(const struct option_spec *spec, struct options *options, const char *value,
 	struct error *error)
 {

@@ -62,6 +62,7 @@ OPTION_TAKE(branch);
 OPTION_TAKE(pid);
 OPTION_TAKE(resource);
 OPTION_TAKE(states);
+OPTION_TAKE(reasons);
 OPTION_TAKE(keys);
 OPTION_TAKE(columns);
 

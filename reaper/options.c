@@ -76,6 +76,8 @@ static const struct option_spec specs[] = {
 		ONCE("older", "DUR", span_s, view.older_s, "only runs of at least this age"),
 	[OPTION_IN_REPO] = MANY("in-repo", "DIR", repo, view.in_repos,
 		"only runs of this repository, or of those below DIR"),
+	[OPTION_IF_REASON] = ONCE("if-reason", "WORDS", reasons, view,
+		"only runs that 'list' shows for these reasons"),
 	[OPTION_SORT] =
 		ONCE("sort", "KEYS", keys, view, "in this order; '-' before a key turns it"),
 	[OPTION_COLUMNS] = ONCE("columns", "WORDS", columns, view, "these columns, in this order"),
@@ -145,6 +147,15 @@ static int verb_unknown(const char *name, struct error *error)
 	return error_say(error, EINVAL, "unknown verb '%.80s'%s", shown, meant);
 }
 
+static int operand_take_another(struct options *options, const char *word, struct error *error)
+{
+	int r = runid_check(word, error);
+
+	if (r == 0)
+		text_list_add_new(&options->operands, word);
+	return r;
+}
+
 /* The first operand is the verb, the second its run, and a third a directory. */
 static int operand_take(struct options *options, const char *word, struct error *error)
 {
@@ -161,6 +172,8 @@ static int operand_take(struct options *options, const char *word, struct error 
 	if (verb->operand == OPERAND_NONE)
 		return error_say(
 			error, EINVAL, "'%s' takes no operand: '%.80s'", verb->name, shown);
+	if (options->run && verb->operand == OPERAND_RUNS)
+		return operand_take_another(options, word, error);
 	if (options->run && verb->operand == OPERAND_RUN_MAYBE_DIR && !options->directory)
 		return option_take_directory(options, word, error);
 	if (options->run)
@@ -169,6 +182,7 @@ static int operand_take(struct options *options, const char *word, struct error 
 	if (runid_check(word, error) < 0)
 		return -EINVAL;
 	options->run = mem_dup(word);
+	text_list_add(&options->operands, word);
 	return 0;
 }
 
@@ -274,8 +288,27 @@ static int options_check_rules(struct options *options, struct error *error)
 	return r < 0 ? r : options_take_reasons(options, error);
 }
 
+/* They are named, or chosen by what they are like. */
+static int options_check_runs(const struct options *options, struct error *error)
+{
+	const struct verb *verb = options->verb;
+	bool chosen = options->given & OPTIONS_FILTER;
+
+	if (options->run && chosen)
+		return error_say(error, EINVAL,
+			"'%s' takes runs by name, or those that a filter chooses: not both",
+			verb->name);
+	if (!options->run && !chosen)
+		return error_say(
+			error, EINVAL, "'%s' needs a run: sbx-reap %s", verb->name, verb->synopsis);
+	if (options->run && options->yes)
+		return error_say(error, EINVAL, "--yes goes with a filter: these are named");
+	return 0;
+}
+
 static int options_check_verb(struct options *options, struct error *error)
 {
+	int r = 0;
 	const struct verb *verb = options->verb;
 	uint64_t foreign = options->given & ~(verb->options | OPTIONS_COMMON);
 
@@ -289,6 +322,10 @@ static int options_check_verb(struct options *options, struct error *error)
 		!options->run)
 		return error_say(
 			error, EINVAL, "'%s' needs a run: sbx-reap %s", verb->name, verb->synopsis);
+	if (verb->operand == OPERAND_RUNS)
+		r = options_check_runs(options, error);
+	if (r < 0)
+		return r;
 	if (verb->options & OPTION_BIT(OK) && !options->ok && !options->failed)
 		return error_say(
 			error, EINVAL, "'%s' needs the outcome: --ok or --failed", verb->name);
@@ -326,6 +363,7 @@ void options_done(struct options *options)
 	free(options->from);
 	free(options->plan);
 	free(options->html);
+	text_list_done(&options->operands);
 	text_list_done(&options->runs);
 	text_list_done(&options->repos);
 	text_list_done(&options->roots);

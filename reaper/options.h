@@ -53,6 +53,7 @@ enum option_id {
 	OPTION_STATE,
 	OPTION_OLDER,
 	OPTION_IN_REPO,
+	OPTION_IF_REASON,
 	OPTION_SORT,
 	OPTION_COLUMNS,
 	OPTION_COUNT
@@ -65,9 +66,11 @@ struct options {
 	const struct verb *verb; /* never NULL; the one without a name: reap */
 	uint64_t given;          /* OPTION_BITs */
 	char *run;               /* the operand RUN, a valid identifier; NULL: none */
-	char *config;            /* NULL: the default places */
-	int64_t now_s;           /* --now: the moment to forecast; 0: really now */
-	int64_t parsed_s;        /* when the command line was parsed: what "+2h" counts from */
+	/* Of a verb that takes several, all of them, each once; the first is `run`. */
+	struct text_list operands;
+	char *config;     /* NULL: the default places */
+	int64_t now_s;    /* --now: the moment to forecast; 0: really now */
+	int64_t parsed_s; /* when the command line was parsed: what "+2h" counts from */
 
 	bool help, version;
 

@@ -53,32 +53,41 @@ static const struct verb verbs[] = {
 	},
 	{
 		.name = "pin",
-		.synopsis = "pin RUN [--reason TEXT] [--by WHO]\n"
+		.synopsis = "pin RUN... [--reason TEXT] [--by WHO]\n"
 			    "                [--for DUR | --until TIME | --for never]\n"
-			    "                [--repo DIR [--root DIR]...]",
+			    "                [--repo DIR [--root DIR]...]\n"
+			    "       sbx-reap pin [--state WORDS] [--if-reason WORDS] "
+			    "[--older DUR] [--yes]",
 		.summary = "keep a run whole, whatever happens to it",
-		.details = "Without --for and --until the pin lasts [policy] pin_for. It says "
-			   "whether the\n"
-			   "run was known, and exits 1 when the run is already being taken apart.\n"
-			   "Without this program: touch ROOT/RUN.keep",
-		.operand = OPERAND_RUN,
-		.options = BIT(REASON) | BIT(BY) | BIT(FOR) | BIT(UNTIL) | BIT(REPO) | BIT(ROOT),
+		.details =
+			"Without --for and --until it lasts [policy] pin_for. It says whether a "
+			"run "
+			"was\n"
+			"known; exits 1 and pins none when one is already being taken apart. More\n"
+			"than one that a filter chooses need --yes. Also: touch ROOT/RUN.keep",
+		.operand = OPERAND_RUNS,
+		.options = BIT(REASON) | BIT(BY) | BIT(FOR) | BIT(UNTIL) | BIT(REPO) | BIT(ROOT) |
+			   BIT(YES) | OPTIONS_FILTER,
 		.act = cmd_pin,
 	},
 	{
 		.name = "unpin",
-		.synopsis = "unpin RUN [--repo DIR [--root DIR]...]",
+		.synopsis = "unpin RUN... [--repo DIR [--root DIR]...]\n"
+			    "       sbx-reap unpin [--state WORDS] [--if-reason WORDS] "
+			    "[--older DUR] [--yes]",
 		.summary = "end a pin, and the .keep files of that run",
-		.details = "It is success when there is none.",
-		.operand = OPERAND_RUN,
-		.options = BIT(REPO) | BIT(ROOT),
+		.details = "It is success when there is none. More than one that a filter chooses "
+			   "need\n--yes.",
+		.operand = OPERAND_RUNS,
+		.options = BIT(REPO) | BIT(ROOT) | BIT(YES) | OPTIONS_FILTER,
 		.act = cmd_unpin,
 	},
 	{
 		.name = "pins",
 		.synopsis = "pins [--json] [--repo DIR [--root DIR]...]",
-		.summary = "every pin, also .keep files made by hand",
-		.details = "Exits 1 when one cannot be read, 69 when a root cannot be.",
+		.summary = "every pin with what it holds, also .keep files made by hand",
+		.details = "What holds most comes first.\nExits 1 when one cannot be read, 69 when "
+			   "a root cannot be.",
 		.options = BIT(JSON) | BIT(REPO) | BIT(ROOT),
 		.act = cmd_pins,
 	},

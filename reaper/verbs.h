@@ -6,7 +6,13 @@
 #include "exit_code.h"
 #include "options.h"
 
-enum operand { OPERAND_NONE, OPERAND_RUN, OPERAND_MAYBE_RUN, OPERAND_RUN_MAYBE_DIR };
+enum operand {
+	OPERAND_NONE,
+	OPERAND_RUN,
+	OPERAND_RUNS, /* one or more; none where a filter is given */
+	OPERAND_MAYBE_RUN,
+	OPERAND_RUN_MAYBE_DIR
+};
 
 struct verb {
 	const char *name;     /* "" for the default one, which reaps */
@@ -21,6 +27,9 @@ struct verb {
 
 /* What every verb takes. */
 #define OPTIONS_COMMON (OPTION_BIT(CONFIG) | OPTION_BIT(HELP) | OPTION_BIT(VERSION))
+
+/* What chooses the runs of a verb that takes several. */
+#define OPTIONS_FILTER (OPTION_BIT(STATE) | OPTION_BIT(OLDER) | OPTION_BIT(IF_REASON))
 
 /* What of a plan is shown, and how. */
 #define OPTIONS_VIEW                                                                        \

@@ -130,18 +130,12 @@ static int pin_stop_claim(
 	return r < 0 ? r : run_row_unclaim(store, &row, error);
 }
 
-int pins_set(struct store *store, const struct pin *pin, bool *ret_known, struct error *error)
+/* Within a transaction. */
+static int pin_set_one(
+	struct store *store, const struct pin *pin, bool *ret_known, struct error *error)
 {
-	struct transaction transaction CLEANUP(transaction_done) = { 0 };
-	bool known = false;
-	int same, r = runid_check(pin->run, error);
+	int same, r = pin_stop_claim(store, pin->run, ret_known, error);
 
-	if (r < 0)
-		return r;
-	r = transaction_write(&transaction, store, error);
-	if (r < 0)
-		return r;
-	r = pin_stop_claim(store, pin->run, &known, error);
 	if (r < 0)
 		return r;
 	same = r = pin_same(store, pin, error);
@@ -149,12 +143,37 @@ int pins_set(struct store *store, const struct pin *pin, bool *ret_known, struct
 		r = pin_put(store, pin, error);
 	if (r >= 0 && !same)
 		r = pin_history(store, pin, "pinned", NULL, clock_wall_s(), error);
+	return r < 0 ? r : !same;
+}
+
+int pins_set_all(struct store *store, const struct pin *pins, size_t count, bool *ret_known,
+	struct error *error)
+{
+	struct transaction transaction CLEANUP(transaction_done) = { 0 };
+	int changed = 0, r = 0;
+
+	for (size_t i = 0; r == 0 && i < count; i++)
+		r = runid_check(pins[i].run, error);
+	if (r == 0)
+		r = transaction_write(&transaction, store, error);
+	for (size_t i = 0; r >= 0 && i < count; i++) {
+		ret_known[i] = false;
+		r = pin_set_one(store, &pins[i], &ret_known[i], error);
+		changed += r > 0;
+	}
 	if (r >= 0)
 		r = transaction_commit(&transaction, error);
-	if (r < 0)
-		return r;
-	*ret_known = known;
-	return !same;
+	return r < 0 ? r : changed;
+}
+
+int pins_set(struct store *store, const struct pin *pin, bool *ret_known, struct error *error)
+{
+	bool known = false;
+	int r = pins_set_all(store, pin, 1, &known, error);
+
+	if (r >= 0)
+		*ret_known = known;
+	return r;
 }
 
 static int pin_get(struct store *store, const char *run, struct arena *arena, struct pin *ret_pin,

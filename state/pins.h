@@ -13,6 +13,13 @@
  */
 int pins_set(struct store *store, const struct pin *pin, bool *ret_known, struct error *error);
 
+/*
+ * The same for several runs, all or none of them: -EBUSY when one is already being taken apart, which
+ * the error names. ret_known has room for each. The number that changed.
+ */
+int pins_set_all(struct store *store, const struct pin *pins, size_t count, bool *ret_known,
+	struct error *error);
+
 /* 1, 0 there was none. */
 int pins_drop(struct store *store, const char *run, struct error *error);
 

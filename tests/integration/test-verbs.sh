@@ -180,8 +180,8 @@ pinning() {
 	check "who pins is the user by default" says "by = $(id -un)" "$(cat "$root/r2.keep")"
 	: >"$root/handmade.keep"
 	check "all pins are listed, the mirrors once" \
-		same "early handmade r1 r2" "$(reap pins --json | jq -r '.pins[].run' | paste -sd' ')"
-	check "whether the run is known is told" same "false false true false" \
+		same "r1 early handmade r2" "$(reap pins --json | jq -r '.pins[].run' | paste -sd' ')"
+	check "whether the run is known is told" same "true false false false" \
 		"$(reap pins --json | jq -r '.pins[].known' | paste -sd' ')"
 	printf '\0rubbish' >"$root/odd.keep"
 	check "a pin is not written over what cannot be read" got_and_says 1 "pin of odd holds" pin odd
@@ -194,6 +194,57 @@ pinning() {
 	check "and those made by hand" got_and_says 0 "is unpinned" unpin handmade
 	check "no file is left of it" no_file "$root/handmade.keep"
 	check "unpin of nothing is success" got_and_says 0 "was not pinned" unpin handmade
+}
+
+# Several at once: all rows or none, and those that a filter chooses only when that is meant.
+pinning_several() {
+	got 0 register p1 --created -5d
+	got 0 register p2 --created -4d
+	got 0 finish p1 --failed --at -3d
+	got 0 finish p2 --failed --at -2d
+	add_worktree p2
+	head -c 300000 /dev/urandom >"$root/p2/large"
+	check "several are pinned by one call" got_and_says 0 '^p2 is pinned' pin p1 p2 p3 --for 5h
+	check "each with its file beside it" test -f "$root/p1.keep" -a -f "$root/p2.keep"
+	check "what is wrong with one name pins none" changes_nothing got 2 pin p1 p2 ../p4 --for never
+	check "what holds most is listed first" same p2 "$(reap pins --json | jq -r '.pins[0].run')"
+	check "with its bytes, and what is not there without" same 'true null' "$(reap pins --json | jq -r \
+		'[(.pins[] | select(.run == "p2") | .bytes > 300000), (.pins[] | select(.run == "p3") | .bytes)] | map(tostring) | join(" ")')"
+	check "and what ends within a day is marked" got_and_says 0 'p2 .*ends soon' pins
+	check "a list says so, too" says '^the pin of p2 by .* \(in 4h' "$(reap list || true)"
+	check "all that hold more than a limit are told of" held_too_much
+	check "unpin of several, one of which had none" \
+		got_and_says 0 '^p4 was not pinned' unpin p1 p2 p3 p4
+	check "no file of them is left" no_file "$root/p2.keep"
+	check "a filter that chooses several says which, and does nothing" changes_nothing \
+		got_and_says 1 'these are 2 runs' pin --if-reason finished_failed --older 1d
+	check "their names go to standard output" same 'p1 p2' \
+		"$(reap pin --if-reason finished_failed --older 1d 2>/dev/null | paste -sd' ' || true)"
+	check "with --yes they are pinned" got_and_says 0 '^p1 is pinned' \
+		pin --if-reason finished_failed --older 1d --yes --for never
+	check "one that is chosen alone needs no --yes" got_and_says 0 '^p1 is unpinned' \
+		unpin --older 110h --state finished --if-reason pinned
+	check "what chooses none says so" got_and_says 0 'no run is like that' unpin --older 3650d
+	check "no other one lost its pin" test -f "$root/p2.keep"
+	got 0 unpin p2
+	got 0 forget p1
+	got 0 forget p2
+	check "a pin of one that is not known yet keeps it when it is" later_is_kept
+}
+
+held_too_much() {
+	settings "$world/few.ini" $'[policy]\npinned_bytes_warn = 100K'
+	mv "$world/reap.db" "$world/few.db" && mv "$world/reap.db.stamp" "$world/few.db.stamp"
+	config=$world/few.ini got_and_says 0 'pins hold [0-9]+K, more than pinned_bytes_warn = 100K' list &&
+		config=$world/few.ini got_and_says 0 'more than pinned_bytes_warn = 100K$' pins
+	local code=$?
+	mv "$world/few.db" "$world/reap.db" && mv "$world/few.db.stamp" "$world/reap.db.stamp"
+	return "$code"
+}
+
+later_is_kept() {
+	got_and_says 0 'no such run is known yet' pin later && got 0 register later --created -9d --ttl 1h &&
+		got_and_says 0 'later: keep, pinned' why later && got 0 unpin later && got 0 forget later
 }
 
 # The row stands when the file beside the workspace cannot be written.
@@ -425,6 +476,7 @@ renewing_and_finishing
 markers_alone
 forgetting
 pinning
+pinning_several
 pinning_without_a_mirror
 reading
 losing_a_root

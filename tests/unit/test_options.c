@@ -148,6 +148,29 @@ static void operands_are_counted_and_checked(void **state)
 	bad("r1\n\x1b[31m", "unknown verb 'r1\\x0a\\x1b[31m'");
 }
 
+static void several_runs_are_named_or_chosen(void **state)
+{
+	struct options named CLEANUP(options_done), chosen CLEANUP(options_done);
+
+	(void)state;
+	good("pin r1 r2 r1 --for 1d", &named);
+	assert_int_equal(named.operands.count, 2);
+	assert_string_equal(named.operands.items[1], "r2");
+	assert_string_equal(named.run, "r1");
+	good("unpin --older 3d --if-reason pinned,live --state finished --yes", &chosen);
+	assert_int_equal(chosen.operands.count, 0);
+	assert_int_equal(chosen.view.reasons, 1U << REASON_PINNED | 1U << REASON_LIVE);
+	assert_int_equal(chosen.view.older_s, 3 * 86400);
+	bad("pin r1 --older 3d", "not both");
+	bad("pin", "needs a run");
+	bad("pin --yes", "needs a run");
+	bad("pin r1 --yes", "--yes goes with a filter");
+	bad("pin r1 ../etc", "no run identifier");
+	bad("pin --if-reason bored", "the reasons are");
+	bad("why r1 --older 1d", "does not go with 'why'");
+	bad("list --if-reason live", "does not go with 'list'");
+}
+
 static void bad_without_a_guess(const char *verb)
 {
 	struct options options CLEANUP(options_done);
@@ -426,6 +449,7 @@ int main(void)
 		cmocka_unit_test(options_may_stand_anywhere),
 		cmocka_unit_test(an_option_of_another_verb_is_an_error),
 		cmocka_unit_test(operands_are_counted_and_checked),
+		cmocka_unit_test(several_runs_are_named_or_chosen),
 		cmocka_unit_test(a_misspelt_verb_is_guessed),
 		cmocka_unit_test(bad_values_are_refused_by_option_and_text),
 		cmocka_unit_test(what_excludes_or_needs_each_other_is_checked),

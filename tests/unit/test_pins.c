@@ -2,6 +2,7 @@
 
 #include "base/text.h"
 #include "state/pins.h"
+#include "state/runs.h"
 
 #include "database.h"
 
@@ -55,6 +56,38 @@ static void pinning_says_whether_the_run_is_known(void **state)
 	assert_int_equal(database_register(database(state), "r1", NULL, 0, NULL), 1);
 	assert_int_equal(pins_set(database(state), &(struct pin){ .run = "r1" }, &known, NULL), 0);
 	assert_true(known);
+}
+
+static void begin_claim(struct store *store, const char *run)
+{
+	struct inventory inventory CLEANUP(inventory_done) = { .now_s = NOW };
+
+	assert_int_equal(runs_load(store, &inventory, run, NULL), 0);
+	assert_int_equal(runs_claim(store, "p1", inventory_find(&inventory, run), CLAIM_BEGUN_REAP,
+				 NOW, NULL),
+		1);
+	assert_int_equal(runs_begin(store, "p1", run, CLAIM_BEGUN_REAP, NOW, NULL), 1);
+}
+
+/* The second of them is already being taken apart. */
+static void of_several_all_are_pinned_or_none(void **state)
+{
+	const struct pin pins[] = { { .run = "r1" }, { .run = "r2" }, { .run = "r3" } };
+	struct error error = { 0 };
+	struct text names CLEANUP(text_done) = { 0 };
+	bool known[ARRAY_SIZE(pins)];
+
+	assert_int_equal(database_register(database(state), "r2", NULL, 0, NULL), 1);
+	assert_int_equal(pins_set_all(database(state), pins, 3, known, NULL), 3);
+	assert_false(known[0]);
+	assert_true(known[1]);
+	for (size_t i = 0; i < ARRAY_SIZE(pins); i++)
+		assert_int_equal(pins_drop(database(state), pins[i].run, NULL), 1);
+	begin_claim(database(state), "r2");
+	assert_int_equal(pins_set_all(database(state), pins, 3, known, &error), -EBUSY);
+	assert_non_null(strstr(error.text, "run 'r2'"));
+	assert_int_equal(pins_each(database(state), add_run_name, &names, NULL), 0);
+	assert_null(names.data);
 }
 
 static void the_same_pin_is_no_change_and_another_replaces_it(void **state)
@@ -123,6 +156,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(a_pin_is_loaded_until_it_ends),
 		TEST(pinning_says_whether_the_run_is_known),
+		TEST(of_several_all_are_pinned_or_none),
 		TEST(the_same_pin_is_no_change_and_another_replaces_it),
 		TEST(dropping_is_idempotent),
 		TEST(ended_pins_go_and_are_named),
