@@ -160,7 +160,7 @@ static void the_history_from_before_is_counted_by_days(void **state)
 	add_two_days(state);
 	assert_int_equal(db_exec(store,
 				 "DROP TRIGGER history_tally_day; DROP TABLE tally_day;"
-				 "PRAGMA user_version = 6",
+				 "PRAGMA user_version = 7",
 				 "go back", NULL),
 		0);
 	store_close(store);
