@@ -234,7 +234,8 @@ static void a_head_that_lies_is_not_salvaged(void **state)
 
 	git_fixture_sh(fixture,
 		"printf 'ref: refs/heads/x\\nSbx-Tip: y\\n' >" RECORD "/HEAD; echo x >ws/r1/new");
-	assert_int_equal(salvage_fails(fixture, &error), -EINVAL); /* it names nothing that could be */
+	/* It names nothing that could be. */
+	assert_int_equal(salvage_fails(fixture, &error), -EINVAL);
 	assert_false(git_fixture_holds(fixture, "git -C repo for-each-ref | grep sbx/salvage"));
 }
 
