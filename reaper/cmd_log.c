@@ -56,17 +56,15 @@ static int log_print(struct books *books, const struct options *options, struct 
 static int log_print_all_json(struct books *books, const struct options *options,
 	struct printing *printing, struct error *error)
 {
-	struct json_out json = { .file = stdout };
+	struct json_out *json = printing->json;
 	int r;
 
-	printing->json = &json;
-
-	json_object(&json, NULL);
-	json_int(&json, "schema", 1);
-	json_array(&json, "entries");
+	json_object(json, NULL);
+	json_int(json, "schema", 1);
+	json_array(json, "entries");
 	r = log_print(books, options, printing, error);
-	json_array_end(&json);
-	json_object_end(&json);
+	json_array_end(json);
+	json_object_end(json);
 	return r;
 }
 
@@ -84,7 +82,8 @@ enum exit_code cmd_log(const struct options *options)
 {
 	struct books books CLEANUP(books_done) = { 0 };
 	enum exit_code code = books_open(options, STORE_READ, &books);
-	struct printing printing = { 0 };
+	struct json_out json = { .file = stdout };
+	struct printing printing = { .json = options->json ? &json : NULL };
 	struct error error = { 0 };
 	int r;
 

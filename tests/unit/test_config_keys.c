@@ -10,7 +10,7 @@
 
 #include <errno.h>
 
-enum { SETTINGS_MAX = 64, LINE_MAX_HERE = 512 };
+enum { SETTINGS_MAX = 64, LINE_MAX_HERE = 512, WORD_MAX = 63, VALUE_MAX = 511 };
 
 struct entry {
 	char *section, *key;
@@ -34,13 +34,13 @@ static void entry_add(struct entry *entries, size_t *count, const char *section,
 static void page_line(struct pages *pages, char *section, const char *line)
 {
 	struct entry *last = pages->page_count ? &pages->page[pages->page_count - 1] : NULL;
-	char word[LINE_MAX_HERE];
+	char word[WORD_MAX + 1];
 
-	if (sscanf(line, ".Ss \\&[%[a-z]]", word) == 1)
+	if (sscanf(line, ".Ss \\&[%63[a-z]]", word) == 1)
 		(void)snprintf(section, LINE_MAX_HERE, "%s", word);
 	else if (text_starts(line, ".Sh"))
 		*section = 0;
-	else if (*section && sscanf(line, ".It Cm %[a-z_]", word) == 1)
+	else if (*section && sscanf(line, ".It Cm %63[a-z_]", word) == 1)
 		entry_add(pages->page, &pages->page_count, section, word);
 	else if (*section && last && !last->says)
 		last->says = mem_dup(line);
@@ -49,12 +49,12 @@ static void page_line(struct pages *pages, char *section, const char *line)
 /* "[policy]", below it ";ttl = 24h". */
 static void installed_line(struct pages *pages, char *section, const char *line)
 {
-	char word[LINE_MAX_HERE], value[LINE_MAX_HERE];
+	char word[WORD_MAX + 1], value[VALUE_MAX + 1];
 
 	line += *line == ';';
-	if (sscanf(line, "[%[a-z]]", word) == 1)
+	if (sscanf(line, "[%63[a-z]]", word) == 1)
 		(void)snprintf(section, LINE_MAX_HERE, "%s", word);
-	else if (sscanf(line, "%[a-z_] = %[^\n]", word, value) == 2) {
+	else if (sscanf(line, "%63[a-z_] = %511[^\n]", word, value) == 2) {
 		entry_add(pages->installed, &pages->installed_count, section, word);
 		pages->installed[pages->installed_count - 1].says = mem_dup(value);
 	}
@@ -68,11 +68,12 @@ static void read_lines(const char *path, struct pages *pages,
 
 	if (!file)
 		fail_msg("%s: %s; tests run where the sources are", path, strerror(errno));
-	while (fgets(line, sizeof(line), file)) {
+	while (file && fgets(line, sizeof(line), file)) {
 		line[strcspn(line, "\n")] = 0;
 		take(pages, section, line);
 	}
-	(void)fclose(file);
+	if (file)
+		(void)fclose(file);
 }
 
 static void entries_done(struct entry *entries, size_t count)
@@ -206,11 +207,12 @@ static const char *wrong_value(const char *says)
 }
 
 /* How the program says it. */
-static const struct {
+static const struct wording {
 	const char *says, *lead;
-} wording[] = {
+} wordings[] = {
 	{ "Duration, ", "it must lie between " },
 	{ "Percentage, ", "a whole percentage from " },
+	{ "Number of bytes, at most 8191P, ", "a number of bytes is wanted, at most 8191P," },
 	{ "Number, ", "a whole number from " },
 	{ "One of ", "it is one of: " },
 	{ "Path below the cgroup v2 mount", "name a group below the cgroup v2 mount" },
@@ -242,28 +244,33 @@ static char *bounds_of(const char *program)
 	return mem_dup(text.data);
 }
 
+static const struct wording *wording_of(const struct entry *entry)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(wordings); i++)
+		if (text_starts(entry->says, wordings[i].says))
+			return &wordings[i];
+	fail_msg("[%s] %s: the page says '%s', which is no kind of value", entry->section,
+		entry->key, entry->says);
+	return NULL;
+}
+
 static void says_what_it_takes(void **state, const struct entry *entry)
 {
 	char *text CLEANUP(mem_done) =
 		mem_printf("[%s]\n%s = %s\n", entry->section, entry->key, wrong_value(entry->says));
 	char *bounds CLEANUP(mem_done) = NULL;
 	struct error error;
+	const struct wording *words = wording_of(entry);
 	const char *found;
-	size_t i = 0;
 
-	while (i < ARRAY_SIZE(wording) && !text_starts(entry->says, wording[i].says))
-		i++;
-	if (i == ARRAY_SIZE(wording))
-		fail_msg("[%s] %s: the page says '%s', which is no kind of value", entry->section,
-			entry->key, entry->says);
 	refused(state, text, &error);
-	found = strstr(error.text, wording[i].lead);
+	found = strstr(error.text, words->lead);
 	if (!found)
 		fail_msg("the page says '%s' of what is refused by '%s'", entry->says, error.text);
-	if (!text_ends(wording[i].lead, " ")) /* all of it was in the words */
+	if (!text_ends(words->lead, " ")) /* all of it was in the words */
 		return;
-	bounds = bounds_of(found + strlen(wording[i].lead));
-	if (!text_starts(entry->says + strlen(wording[i].says), bounds))
+	bounds = bounds_of(found + strlen(words->lead));
+	if (!text_starts(entry->says + strlen(words->says), bounds))
 		fail_msg("[%s] %s: the page says '%s', the program '%s'", entry->section,
 			entry->key, entry->says, bounds);
 }

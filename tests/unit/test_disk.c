@@ -23,7 +23,7 @@ static void make(struct workdir *workdir, struct inventory *inventory)
 
 		(void)snprintf(name, sizeof(name), "r%02d", i % 100);
 		run = inventory_run(inventory, name);
-		for (int j = 0; j <= (i % 3 == 0); j++) {
+		for (int j = 0; j < (i % 3 == 0 ? 2 : 1); j++) {
 			(void)snprintf(name, sizeof(name), "tree-%02d-%d", i % 100, j % 10);
 			if (!workdir_has(workdir, name)) {
 				workdir_make(workdir, name);
