@@ -32,6 +32,7 @@ static char *place_resolve(char *path)
 	for (slash = path + strlen(path) - 1; slash > path && *slash == '/';)
 		*slash-- = 0;
 	slash = strrchr(path, '/');
+	assert(slash);
 	if (text_equal(slash, "/.") || text_equal(slash, "/..")) {
 		real = realpath(path, NULL);
 		return real ? TAKE_PTR(real) : pathname_clean(path, NULL);
