@@ -147,8 +147,8 @@ static void every_setting_is_read(void **state)
 	static const char text[] =
 		"[state]\ndatabase = /var/lib/x//s.db\n"
 		"[workspaces]\nroot = @/ws\nrepo = /srv/git/app/\nrepo = /srv/git/lib\n"
-		"repo = /srv/git/app\nadopt = worktrees\nunseen = elsewhere\nowner = nobody\nowner "
-		"= 4711\n"
+		"repo = /srv/git/app\nadopt = worktrees\nunseen = elsewhere\n"
+		"owner = nobody\nowner = 4711\n"
 		"[policy]\nttl = 1h\nlease = 0\ndeadline_grace = 1m\nkeep_ok = 0s\nkeep_failed = "
 		"2h\n"
 		"keep_abandoned = 3h\nkeep_orphan = 4h\npin_for = 1w\nunsaved = discard\n"
@@ -158,10 +158,8 @@ static void every_setting_is_read(void **state)
 		"engine = unix:///run/podman/podman.sock\nlabel = org.example/run\n"
 		"[cgroups]\nroot = sbx.slice/runs\n"
 		"[limits]\nmax_runs = 7\ntime_budget = 90s\nengine_timeout = 1500ms\n"
-		"kill_timeout = 3s\nhook_timeout = 4s\nbrake_runs = 8\nbrake_share = "
-		"0%\nbrake_hold = 1h\n"
+		"kill_timeout = 3s\nbrake_runs = 8\nbrake_share = 0%\nbrake_hold = 1h\n"
 		"[disk]\nhigh = 100%\nlow = 99%\n"
-		"[hooks]\nrevoke = /etc//sbx/revoke\nafter = /etc/sbx/after\n"
 		"[metrics]\ntextfile = /srv//prom/sbx_reap.prom\n";
 	struct settings settings CLEANUP(settings_done) = { 0 };
 	char *root CLEANUP(mem_done) = below(state, "ws");
@@ -202,9 +200,31 @@ static void every_setting_is_read(void **state)
 	assert_int_equal(settings.disk.high, 100);
 	assert_int_equal(settings.disk.low, 99);
 	assert_string_equal(settings.textfile, "/srv/prom/sbx_reap.prom");
+}
+
+static void hooks_and_their_time_are_read(void **state)
+{
+	struct settings settings CLEANUP(settings_done) = { 0 };
+
+	good(state,
+		"[limits]\nhook_timeout = 4s\n"
+		"[hooks]\nrevoke = /etc//sbx/revoke\nafter = /etc/sbx/after\n",
+		&settings);
 	assert_int_equal(settings.limits.hook_timeout_ms, 4000);
 	assert_string_equal(settings.hooks.revoke, "/etc/sbx/revoke");
 	assert_string_equal(settings.hooks.after, "/etc/sbx/after");
+}
+
+static void bytes_are_a_whole_number_with_a_unit(void **state)
+{
+	static const char *const wrong[] = { "50GB", "G", "1.5G", "-1", "8192P" };
+
+	for (size_t i = 0; i < ARRAY_SIZE(wrong); i++) {
+		char *text CLEANUP(mem_done) =
+			mem_printf("[policy]\npinned_bytes_warn = %s\n", wrong[i]);
+
+		bad(state, text, EINVAL, "number of bytes");
+	}
 }
 
 static void what_is_wrong_is_named_with_file_and_line(void **state)
@@ -221,11 +241,6 @@ static void what_is_wrong_is_named_with_file_and_line(void **state)
 		{ "[policy]\nbranch = Merged\n", "merged keep delete" },
 		{ "[policy]\nttl = 1h\nttl = 1h\n", "reap.ini:3: [policy] ttl is set twice" },
 		{ "[policy]\nsalvage_keep = 11y\n", "must lie between" },
-		{ "[policy]\npinned_bytes_warn = 50GB\n", "number of bytes" },
-		{ "[policy]\npinned_bytes_warn = G\n", "number of bytes" },
-		{ "[policy]\npinned_bytes_warn = 1.5G\n", "number of bytes" },
-		{ "[policy]\npinned_bytes_warn = -1\n", "number of bytes" },
-		{ "[policy]\npinned_bytes_warn = 8192P\n", "number of bytes" },
 		{ "[disk]\nhigh = 85%\n", "reap.ini:2: [disk] high and low belong together" },
 		{ "[disk]\nlow = 10%\n", "reap.ini:2: [disk] high and low belong together" },
 		{ "[disk]\nhigh = 60%\nlow = 60%\n", "reap.ini:3: [disk] low = 60% must be below" },
@@ -517,6 +532,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		IN_PLACE(an_empty_file_gives_the_defaults),
 		IN_PLACE(every_setting_is_read),
+		IN_PLACE(hooks_and_their_time_are_read),
+		IN_PLACE(bytes_are_a_whole_number_with_a_unit),
 		IN_PLACE(what_is_wrong_is_named_with_file_and_line),
 		IN_PLACE(what_is_wrong_with_hooks_is_named),
 		IN_PLACE(the_path_of_a_socket_is_bounded),
