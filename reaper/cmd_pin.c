@@ -164,11 +164,7 @@ static bool can_be_pinned(const struct run *run)
 
 enum exit_code cmd_pin(const struct options *options)
 {
-	struct text_list chosen CLEANUP(text_list_done) = { 0 };
-	enum exit_code code;
-
 	if (options->run)
 		return pin_runs(options, &options->operands);
-	code = pin_choice(options, can_be_pinned, &chosen);
-	return code != EXIT_DONE || !chosen.count ? code : pin_runs(options, &chosen);
+	return pin_choice(options, can_be_pinned, pin_runs);
 }

@@ -23,6 +23,7 @@ static void take(const struct report *report, bool (*fits)(const struct run *run
 	}
 }
 
+/* 0, 1 not all could be seen, which is said; -errno. */
 static int look(const struct options *options, struct session *session,
 	bool (*fits)(const struct run *run), struct text_list *ret_runs, struct error *error)
 {
@@ -47,7 +48,10 @@ static int look(const struct options *options, struct session *session,
 		return r;
 	plan_make(&plan, &inventory, &wish);
 	take(&report, fits, ret_runs);
-	return 0;
+	if (!inventory_failed_source(&inventory, NULL))
+		return 0;
+	report_blindness(&inventory, stderr);
+	return 1;
 }
 
 static enum exit_code confirm(const struct options *options, const struct text_list *runs)
@@ -62,8 +66,9 @@ static enum exit_code confirm(const struct options *options, const struct text_l
 	return EXIT_ATTENTION;
 }
 
-enum exit_code pin_choice(const struct options *options, bool (*fits)(const struct run *run),
-	struct text_list *ret_runs)
+/* With a session of its own, which is over before anything is written. EXIT_BLIND: with some unseen. */
+static enum exit_code choose(const struct options *options, bool (*fits)(const struct run *run),
+	struct text_list *ret_runs, bool *ret_chosen)
 {
 	struct session session CLEANUP(session_close) = { 0 };
 	struct settings settings = { 0 };
@@ -78,5 +83,19 @@ enum exit_code pin_choice(const struct options *options, bool (*fits)(const stru
 	r = session_open(&session, &settings, STORE_READ, &error);
 	if (r >= 0)
 		r = look(options, &session, fits, ret_runs, &error);
-	return r < 0 ? complain(&error, r) : confirm(options, ret_runs);
+	if (r < 0)
+		return complain(&error, r);
+	code = confirm(options, ret_runs);
+	*ret_chosen = code == EXIT_DONE && ret_runs->count;
+	return r > 0 ? exit_code_worse(code, EXIT_BLIND) : code;
+}
+
+enum exit_code pin_choice(const struct options *options, bool (*fits)(const struct run *run),
+	enum exit_code (*act)(const struct options *options, const struct text_list *runs))
+{
+	struct text_list runs CLEANUP(text_list_done) = { 0 };
+	bool chosen = false;
+	enum exit_code code = choose(options, fits, &runs, &chosen);
+
+	return chosen ? exit_code_worse(code, act(options, &runs)) : code;
 }

@@ -199,15 +199,20 @@ static void pins_print_total(const struct pin_list *list)
 {
 	int64_t limit = list->settings->policy.pinned_bytes_warn, bytes = 0;
 	char *held CLEANUP(mem_done) = NULL, *most CLEANUP(mem_done) = NULL;
+	bool cut = false;
 
-	for (size_t i = 0; i < list->runs.run_count; i++)
-		if (list->runs.runs[i]->measured && list->runs.runs[i]->bytes > 0)
-			bytes += list->runs.runs[i]->bytes;
+	for (size_t i = 0; i < list->runs.run_count; i++) {
+		const struct run *run = list->runs.runs[i];
+
+		if (run->measured)
+			bytes += run->bytes < 0 ? run->bytes_least : run->bytes;
+		cut |= run->measured && run->bytes < 0 && run->bytes_least > 0;
+	}
 	if (!list->count)
 		return;
 	held = report_size_text(bytes);
 	most = report_size_text(limit);
-	(void)printf("%zu pins hold %s", list->count, held);
+	(void)printf("%zu pins hold %s%s", list->count, cut ? "at least " : "", held);
 	if (limit && bytes > limit)
 		(void)printf(", more than pinned_bytes_warn = %s", most);
 	(void)putchar('\n');

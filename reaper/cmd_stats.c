@@ -1,6 +1,7 @@
 /* sbx-reap stats: what was reclaimed, why there was something to reclaim, and what is there now. */
 #include "base/clock.h"
 #include "base/pathname.h"
+#include "base/text.h"
 #include "complain.h"
 #include "config.h"
 #include "inventory.h"
@@ -56,7 +57,22 @@ static int gather(struct gathering *gathering, const struct options *options, st
 			      : 0;
 }
 
-/* By whom it is called has the right to write there; a link in its place is replaced, not followed. */
+/* Only a page of before is replaced: root may well name /dev/stdout, which all of the host uses. */
+static int may_be_replaced(int dir, const char *path, struct error *error)
+{
+	char *shown CLEANUP(mem_done) = NULL;
+	struct stat stat;
+	int r = dir_look(dir, pathname_last(path), &stat);
+
+	if (r == -ENOENT || (r == 0 && S_ISREG(stat.st_mode)))
+		return 0;
+	shown = text_escape(path);
+	if (r < 0)
+		return error_set(error, -r, "look at %s", shown);
+	return error_say(error, EEXIST,
+		"%s: what stands there is no file, and is not replaced; name one", shown);
+}
+
 static int write_page(const char *path, const struct stats_report *report, struct error *error)
 {
 	char *parent CLEANUP(mem_done) = pathname_parent(path), *bytes CLEANUP(mem_done) = NULL;
@@ -67,6 +83,9 @@ static int write_page(const char *path, const struct stats_report *report, struc
 
 	if (dir < 0)
 		return dir;
+	r = may_be_replaced(dir, path, error);
+	if (r < 0)
+		return r;
 	file = open_memstream(&bytes, &length);
 	if (!file)
 		abort();

@@ -50,11 +50,7 @@ static bool is_pinned(const struct run *run)
 
 enum exit_code cmd_unpin(const struct options *options)
 {
-	struct text_list chosen CLEANUP(text_list_done) = { 0 };
-	enum exit_code code;
-
 	if (options->run)
 		return unpin_runs(options, &options->operands);
-	code = pin_choice(options, is_pinned, &chosen);
-	return code != EXIT_DONE || !chosen.count ? code : unpin_runs(options, &chosen);
+	return pin_choice(options, is_pinned, unpin_runs);
 }

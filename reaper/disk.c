@@ -236,7 +236,8 @@ static void take_task(void *context, size_t place, int answer)
 	progress_run(measuring->progress, ++measuring->done, task->run->id);
 }
 
-void disk_measure_runs(struct inventory *inventory, int64_t budget_ms, struct progress *progress)
+static void measure_runs(
+	struct inventory *inventory, bool pinned_only, int64_t budget_ms, struct progress *progress)
 {
 	enum { PART_ONE = 4, PART_ALL = 2 };
 	struct measuring measuring CLEANUP(measuring_done) = {
@@ -255,6 +256,8 @@ void disk_measure_runs(struct inventory *inventory, int64_t budget_ms, struct pr
 	for (size_t i = 0; i < inventory->run_count; i++) {
 		struct run *run = inventory->runs[i];
 
+		if (pinned_only && run->facts.pin == PIN_NONE)
+			continue;
 		if (!run->measured && disk_run_takes_space(run))
 			add_task(&measuring, run);
 		else
@@ -263,4 +266,14 @@ void disk_measure_runs(struct inventory *inventory, int64_t budget_ms, struct pr
 	errands.count = measuring.count;
 	progress_begin(progress, PROGRESS_MEASURING, measuring.count);
 	errands_run(&errands);
+}
+
+void disk_measure_runs(struct inventory *inventory, int64_t budget_ms, struct progress *progress)
+{
+	measure_runs(inventory, false, budget_ms, progress);
+}
+
+void disk_measure_pinned(struct inventory *inventory, int64_t budget_ms)
+{
+	measure_runs(inventory, true, budget_ms, NULL);
 }

@@ -36,3 +36,6 @@ void disk_measure_run(struct run *run, int64_t deadline_ms);
  */
 struct progress;
 void disk_measure_runs(struct inventory *inventory, int64_t budget_ms, struct progress *progress);
+
+/* Of those alone that are pinned. */
+void disk_measure_pinned(struct inventory *inventory, int64_t budget_ms);

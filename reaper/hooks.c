@@ -156,10 +156,11 @@ static int run_program(struct hooks *hooks, const struct duty *duty, struct erro
 {
 	struct arena arena CLEANUP(arena_done) = { 0 };
 	char *environment[VARIABLES + 1] = { NULL };
+	int64_t limit_ms = hooks->settings->limits.hook_timeout_ms;
 	const struct hook hook = {
 		.path = program_of(hooks, duty->kind),
 		.environment = environment,
-		.timeout_ms = hooks->settings->limits.hook_timeout_ms,
+		.timeout_ms = limit_ms < hooks->left_ms ? limit_ms : hooks->left_ms,
 	};
 	int64_t began_ms = clock_boot_ms();
 	int r;

@@ -329,16 +329,18 @@ static void decide_each(struct inventory *inventory, const struct world *world,
 	}
 }
 
-/*
- * Of one run, without the others: what pins hold is asked in each pass where a limit is set to it, if
- * not all are measured anyway.
- */
-static bool wants_own_size(
-	const struct world *world, const struct run *run, const struct inventory_request *request)
+enum { PINNED_PART = 4 };
+
+/* What pins hold is asked in each pass where a limit is set to it. */
+static void measure(struct inventory *inventory, const struct world *world,
+	const struct inventory_request *request)
 {
-	return text_equal(request->explain, run->id) ||
-	       (request->size != SIZE_MEASURE && run->facts.pin != PIN_NONE &&
-		       world->settings->policy.pinned_bytes_warn);
+	int64_t budget_ms = world->settings->limits.time_budget_ms;
+
+	if (request->size == SIZE_MEASURE)
+		disk_measure_runs(inventory, budget_ms, request->progress);
+	else if (world->settings->policy.pinned_bytes_warn && !request->only)
+		disk_measure_pinned(inventory, budget_ms / PINNED_PART);
 }
 
 int inventory_gather(struct inventory *inventory, const struct world *world,
@@ -370,11 +372,9 @@ int inventory_gather(struct inventory *inventory, const struct world *world,
 
 		if (inventory->filesystem_count)
 			disk_place_run(inventory, run);
-		if (wants_own_size(world, run, request))
+		if (text_equal(request->explain, run->id))
 			disk_measure_run(run, deadline_in_ms(SIZE_LIMIT_MS));
 	}
-	if (request->size == SIZE_MEASURE)
-		disk_measure_runs(
-			inventory, world->settings->limits.time_budget_ms, request->progress);
+	measure(inventory, world, request);
 	return 0;
 }

@@ -53,14 +53,14 @@ static void count_space(struct report_totals *totals, const struct run *run)
 	totals->measured += run->bytes >= 0;
 	totals->unmeasured += run->bytes < 0 && disk_run_takes_space(run);
 	totals->cut += run->bytes < 0 && run->measured && disk_run_takes_space(run);
+	if (run->facts.pin != PIN_NONE)
+		totals->pinned_bytes += run->bytes < 0 ? run->bytes_least : run->bytes;
 	if (run->bytes < 0)
 		return;
 	if (run->decision.verdict == VERDICT_REAP && !will_be_partial(run))
 		totals->due_bytes += run->bytes;
 	else
 		totals->kept_bytes += run->bytes;
-	if (run->facts.pin != PIN_NONE)
-		totals->pinned_bytes += run->bytes;
 }
 
 bool report_stopped(const struct run *run)

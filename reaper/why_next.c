@@ -176,12 +176,9 @@ static void next_unknown(struct offering *offering)
 static void next_unsaved(struct offering *offering)
 {
 	const struct why_subject *subject = offering->subject;
-	const char *tree = tree_of(subject->run);
 
-	if (tree)
-		offer(offering, "see it, as its owner",
-			arena_printf(offering->arena, "git -C %s status --short",
-				quoted(offering->arena, tree)));
+	/* No git: what it would run is for the tree to say (core.fsmonitor, filters). */
+	offer_file(offering, "look at it", "ls -la", tree_of(subject->run));
 	if (subject->run->facts.salvage_failed_s)
 		offer_verb(offering, "try to salvage it now", "--run", " --early");
 	offer_pin(offering);

@@ -165,6 +165,8 @@ static int judge(const struct hook *hook, const struct hook_answer *answer, stru
 			limit_format(limit, hook->timeout_ms));
 		return failed(answer, ETIME, how, error);
 	case HOOK_UNWANTED:
+		if (!signals_stop_wanted()) /* we had waited for long enough */
+			return error_say(error, ETIME, "it began too late, and was killed");
 		return error_say(error, EINTR, "it was killed, since we are asked to stop");
 	case HOOK_REFUSED:
 		break;

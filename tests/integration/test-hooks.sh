@@ -218,6 +218,14 @@ all_dead() {
 	done < <(cat "$seen/hung" "$seen/away" 2>/dev/null)
 }
 check "nothing that it started is left" all_dead
+with_hooks 10m
+sed -i 's/^hook_timeout.*/&\ntime_budget = 8s/' "$world/reap.ini"
+ready_again
+begun=$SECONDS
+report=$(reap) || true
+check "one has no more than the hooks' part of a pass" \
+	says 'not revoked: r4: .* it was not done within (1s|[0-9]+ ms), and was killed' "$report"
+check "and the pass ends" test $((SECONDS - begun)) -lt 120
 does_nothing
 ready_again
 with_hooks 60s

@@ -174,9 +174,13 @@ opened_in_a_browser() {
 
 where_it_cannot_be_written() {
 	check "a directory that is not there is an error" exits 1 reap stats --html "$world/none/page.html"
-	ln -s /dev/null "$world/page/link.html"
-	reap stats --html "$world/page/link.html"
-	check "a link in its place is replaced, not followed" test -f "$world/page/link.html" -a ! -L "$world/page/link.html"
+	ln -s "$world/none" "$world/page/link.html"
+	mkfifo "$world/page/fifo"
+	mknod "$world/page/null" c 1 3
+	for name in link.html fifo null; do
+		check "what is no file is not replaced: $name" exits 1 reap stats --html "$world/page/$name"
+	done
+	check "and they are what they were" test -L "$world/page/link.html" -a -p "$world/page/fifo" -a -c "$world/page/null"
 	printf '[containers]\nengine = unix://%s/none.sock\n' "$world" >"$world/more"
 	settings "$world/blind.ini" "$(cat "$world/more")"
 	config=$world/blind.ini

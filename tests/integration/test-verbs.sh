@@ -224,12 +224,23 @@ pinning_several() {
 		pin --if-reason finished_failed --older 1d --yes --for never
 	check "one that is chosen alone needs no --yes" got_and_says 0 '^p1 is unpinned' \
 		unpin --older 110h --state finished --if-reason pinned
+	check "what cannot be seen may be one of them: that is told" seen_in_part
 	check "what chooses none says so" got_and_says 0 'no run is like that' unpin --older 3650d
 	check "no other one lost its pin" test -f "$root/p2.keep"
 	got 0 unpin p2
 	got 0 forget p1
 	got 0 forget p2
 	check "a pin of one that is not known yet keeps it when it is" later_is_kept
+}
+
+seen_in_part() {
+	settings "$world/part.ini" $'[workspaces]\nroot = '"$world/gone"
+	mv "$world/reap.db" "$world/part.db" && mv "$world/reap.db.stamp" "$world/part.db.stamp"
+	config=$world/part.ini got_and_says 69 'p1 is pinned' pin --older 110h --state finished --for never --yes &&
+		config=$world/part.ini got_and_says 69 'p1 is unpinned' unpin --older 110h --state finished --if-reason pinned --yes
+	local code=$?
+	mv "$world/part.db" "$world/reap.db" && mv "$world/part.db.stamp" "$world/reap.db.stamp"
+	return "$code"
 }
 
 held_too_much() {

@@ -106,7 +106,7 @@ static void the_right_ones_for_the_state(void **state)
 		{ REASON_LIVE, "sbx-reap finish r1 --failed" },
 		{ REASON_RETAINED, "sbx-reap --run r1 --early --dry-run" },
 		{ REASON_UNKNOWN, "sbx-reap check" },
-		{ REASON_UNSAVED_WORK, "git -C /srv/sbx/workspaces/r1 status --short" },
+		{ REASON_UNSAVED_WORK, "ls -la -- /srv/sbx/workspaces/r1" },
 		{ REASON_FOREIGN, "sbx-reap register r1" },
 		{ REASON_REFUSED, "sbx-reap forget r1" },
 		{ REASON_HELD, "sbx-reap resume" },
