@@ -77,7 +77,7 @@ broken "of one page" 65 'damaged|malformed'
 truncate -s "$(($(size_of) / 2))" "$db"
 broken "of half its size" 65 'damaged'
 truncate -s -1 "$db"
-broken "of a byte less" 65 'cut off'
+broken "of a byte less" 65 'it is damaged'
 head -c "$(size_of)" /dev/urandom >"$world/random" && cat "$world/random" >"$db"
 broken "of random bytes" 65 'is not an SQLite database'
 rm "$db"
