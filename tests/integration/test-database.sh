@@ -78,6 +78,11 @@ truncate -s "$(($(size_of) / 2))" "$db"
 broken "of half its size" 65 'damaged'
 truncate -s -1 "$db"
 broken "of a byte less" 65 'it is damaged'
+# With rows at the end it opens well, and is found too short by its size.
+sqlite3 "$db" "INSERT INTO history (at_s, action, detail, bytes)
+	SELECT value, 'held', printf('%.*c', 900, 'x'), 0 FROM generate_series(1, 400)"
+truncate -s -1 "$db"
+broken "of a byte less of its rows" 65 'its end is cut off'
 head -c "$(size_of)" /dev/urandom >"$world/random" && cat "$world/random" >"$db"
 broken "of random bytes" 65 'is not an SQLite database'
 rm "$db"
