@@ -2,6 +2,7 @@
 
 #include "db.h"
 #include "history.h"
+#include "run_row.h"
 
 static enum duty_kind kind_of(const char *name)
 {
@@ -21,15 +22,6 @@ static enum duty_state state_of(const char *name)
 	return state;
 }
 
-static enum outcome outcome_of(const char *name)
-{
-	enum outcome outcome = OUTCOME_NONE;
-
-	while (outcome < OUTCOME_FAILED && !text_equal(outcome_name(outcome), name))
-		outcome++;
-	return name ? outcome : OUTCOME_NONE;
-}
-
 static struct duty duty_read(struct query *query, struct arena *arena)
 {
 	return (struct duty){
@@ -38,7 +30,7 @@ static struct duty duty_read(struct query *query, struct arena *arena)
 		.kind = kind_of(column_text(query, 2)),
 		.since_s = column_int(query, 3),
 		.reason = arena_dup(arena, column_text(query, 4)),
-		.outcome = outcome_of(column_text(query, 5)),
+		.outcome = outcome_read(column_text(query, 5)),
 		.root = arena_dup(arena, column_text(query, 6)),
 		.state = state_of(column_text(query, 7)),
 		.count = column_int(query, 8),

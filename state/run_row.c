@@ -14,7 +14,7 @@ static enum claim claim_read(const char *goal, bool begun)
 	return text_equal(goal, "stop") ? CLAIM_BEGUN_STOP : CLAIM_BEGUN_REAP;
 }
 
-static enum outcome outcome_read(const char *name)
+enum outcome outcome_read(const char *name)
 {
 	if (!name)
 		return OUTCOME_NONE;

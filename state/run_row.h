@@ -11,6 +11,9 @@ struct run_row {
 	int64_t claim_s;
 };
 
+/* What a column says; NULL is none. */
+enum outcome outcome_read(const char *name);
+
 /* The row of SQL_RUN_EACH or SQL_RUN_GET that the query reached, without its resources. */
 void run_row_read(struct query *query, struct arena *arena, struct run_row *ret_row);
 
