@@ -141,7 +141,10 @@ static int act_on(struct teardown *teardown, enum act act, const struct resource
 	const struct backend *backend = backend_of(resource->kind);
 	void *state = world_state(teardown->application->world, backend);
 	const struct backend_effects *effects = backend->effects;
-	struct effort effort = { .deadline_ms = teardown->application->deadline_ms };
+	struct effort effort = {
+		.deadline_ms = teardown->application->deadline_ms,
+		.threads = (unsigned)teardown->application->world->settings->limits.threads,
+	};
 	struct error *error = &teardown->error;
 	int r = 0;
 

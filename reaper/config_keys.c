@@ -383,6 +383,7 @@ static const struct key keys[] = {
 	LIMIT("engine_timeout", engine_timeout_ms, MINUTES_MS(10)),
 	LIMIT("kill_timeout", kill_timeout_ms, MINUTES_MS(10)),
 	LIMIT("hook_timeout", hook_timeout_ms, MINUTES_MS(10)),
+	{ "limits", "threads", take_count, AT(limits.threads), false, 0, 16, NULL },
 	{ "limits", "brake_runs", take_count, AT(limits.brake_runs), false, 0, 1000000, NULL },
 	{ "limits", "brake_share", take_percent, AT(limits.brake_share), false, 0, 100, NULL },
 	{ "limits", "brake_hold", take_span, AT(limits.brake_hold_s), false, 1, YEARS_S(1), NULL },

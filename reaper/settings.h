@@ -43,6 +43,7 @@ struct limit_settings {
 	int64_t engine_timeout_ms;
 	int64_t kill_timeout_ms;
 	int64_t hook_timeout_ms;
+	int64_t threads;     /* that delete side by side; 0: as many as suit the filesystem */
 	int64_t brake_runs;  /* 0: no brake */
 	int64_t brake_share; /* percent */
 	int64_t brake_hold_s;

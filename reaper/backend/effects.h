@@ -13,6 +13,7 @@
 
 struct effort {
 	int64_t deadline_ms; /* boot clock; when it passes, the function gives up with -ETIME */
+	unsigned threads;    /* as in struct rmtree_limits */
 	struct rmtree_report deleted; /* added to, also by what fails */
 	int64_t steps;                /* done by what fails after them: it came nearer to its end */
 };

@@ -390,7 +390,7 @@ static int path_remove(
 	return trash_take(dir,
 		&(struct trash_thing){ pathname_below(resource->locator, root), resource->run,
 			resource->generation, resource->ino ? dev : 0, resource->ino,
-			effort->deadline_ms, NULL },
+			{ effort->deadline_ms, effort->threads }, NULL },
 		&effort->deleted, error);
 }
 
@@ -404,6 +404,7 @@ static int path_purge(
 	struct search search = {
 		.resource = resource, .root = root, .arena = &arena, .error = error
 	};
+	const struct rmtree_limits limits = { effort->deadline_ms, effort->threads };
 	int dir CLEANUP(fd_done) = -EBADF;
 	int r;
 
@@ -416,8 +417,8 @@ static int path_purge(
 	r = trash_each(dir, search_mounts, &search, error);
 	if (r < 0)
 		return r;
-	return trash_purge(dir, resource->run, resource->generation, effort->deadline_ms,
-		&effort->deleted, error);
+	return trash_purge(
+		dir, resource->run, resource->generation, &limits, &effort->deleted, error);
 }
 
 static const struct backend_effects path_effects = {

@@ -346,7 +346,7 @@ static int worktree_remove(
 	if (r == 0 && sight.present == TRI_YES)
 		r = moved = trash_take(sight.root_dir,
 			&(struct trash_thing){ sight.below, resource->run, resource->generation,
-				sight.dev, sight.ino, effort->deadline_ms,
+				sight.dev, sight.ino, { effort->deadline_ms, effort->threads },
 				/* Half a repository can be judged no more, so it would stay for ever. */
 				sight.own ? ".git" : NULL },
 			&effort->deleted, error);
@@ -405,6 +405,7 @@ static int worktree_purge(
 	struct arena arena CLEANUP(arena_done) = { 0 };
 	struct sight sight CLEANUP(sight_done) = { .root_dir = -EBADF, .tree = -EBADF };
 	struct purge purge = { .resource = resource, .error = error };
+	const struct rmtree_limits limits = { effort->deadline_ms, effort->threads };
 	int r;
 
 	if (resource->kind != KIND_WORKTREE)
@@ -415,8 +416,8 @@ static int worktree_purge(
 	purge.root = sight.root;
 	r = trash_each(sight.root_dir, purge_allowed, &purge, error);
 	return r < 0 ? r
-		     : trash_purge(sight.root_dir, resource->run, resource->generation,
-			       effort->deadline_ms, &effort->deleted, error);
+		     : trash_purge(sight.root_dir, resource->run, resource->generation, &limits,
+			       &effort->deleted, error);
 }
 
 static const struct backend_effects worktree_effects = {

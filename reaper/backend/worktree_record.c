@@ -201,7 +201,8 @@ int worktree_record_drop(const char *repo, const struct worktree_record *record,
 	if (stat.st_dev != record->dev || stat.st_ino != record->ino)
 		return record_say(error, ESTALE, record->name,
 			"this is not the git record that was looked at");
-	r = rmtree(worktrees, record->name, deadline_ms, report, error);
+	r = rmtree(
+		worktrees, record->name, &(struct rmtree_limits){ deadline_ms, 1 }, report, error);
 	if (r < 0) {
 		error_prefix(error, "drop a git record of %s", repo);
 		return r;

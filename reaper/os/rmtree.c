@@ -9,8 +9,10 @@
  * MUST 5  Depth, number of entries and length of names cost neither stack nor descriptors.
  * MUST 6  What vanishes meanwhile is done; what appears meanwhile is swept again, a bounded number
  *         of times.
- * MUST 7  The walk runs in a child process that can remove nothing but what lies beneath the tree's
+ * MUST 7  All runs in a child process that can remove nothing but what lies beneath the tree's
  *         top, where the kernel has Landlock (rmtree_wall.c); where that fails nothing is deleted.
+ *
+ * This is the walk, which comes after the crew (rmtree_crew.c) has taken away whatever simply goes.
  *
  * One sweep walks the tree once (walk.h keeps MUST 5) and a directory that is not empty after all
  * in it was removed is read again: something appeared, was swapped, or the filesystem left entries
@@ -328,7 +330,7 @@ int rmtree_walk(const struct rmtree_top *top, struct rmtree_report *report, stru
 		int64_t before = report->entries;
 		int r;
 
-		removal_start(&removal, -EBADF, top->name, top->deadline_ms);
+		removal_start(&removal, -EBADF, top->name, top->limits.deadline_ms);
 		r = sweep(&removal, top->fd);
 		if (r < 0)
 			return r;

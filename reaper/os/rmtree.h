@@ -11,7 +11,7 @@
  * MUST 5  Depth, number of entries and length of names cost neither stack nor descriptors.
  * MUST 6  What vanishes meanwhile is done; what appears meanwhile is swept again, a bounded number
  *         of times.
- * MUST 7  The walk runs in a child process that can remove nothing but what lies beneath the tree's
+ * MUST 7  All runs in a child process that can remove nothing but what lies beneath the tree's
  *         top, where the kernel has Landlock (rmtree_wall.c); where that fails nothing is deleted.
  */
 #pragma once
@@ -19,21 +19,26 @@
 #include "base/error.h"
 #include "rmtree_report.h"
 
+struct rmtree_limits {
+	int64_t deadline_ms; /* boot clock */
+	unsigned threads;    /* that remove side by side; 0: as many as suit the filesystem */
+};
+
 /*
  * Deletes the entry `name` of directory `parent`, a file or a whole tree. Returns 1 when it is gone
- * now, 0 when it was gone already, -ETIME when the deadline (boot clock, ms) passed, -EINTR when we
+ * now, 0 when it was gone already, -ETIME when the deadline passed, -EINTR when we
  * are asked to stop (os/signals.h), -ENOTEMPTY when entries kept appearing, -EBUSY or -EXDEV at a
  * mount, else -errno; the error names the path below parent (escaped). Goes on past an entry that
  * cannot be removed and reports the first such error. *report is added to in any case.
  */
-int rmtree(int parent, const char *name, int64_t deadline_ms, struct rmtree_report *report,
-	struct error *error);
+int rmtree(int parent, const char *name, const struct rmtree_limits *limits,
+	struct rmtree_report *report, struct error *error);
 
 struct rmtree_opened {
 	const char *name;
 	int thing;
 	const char *spare; /* entry of the directory that stays, and so does itself; NULL: none */
-	int64_t deadline_ms;
+	struct rmtree_limits limits;
 };
 
 /*
@@ -47,5 +52,5 @@ int rmtree_opened(int parent, const struct rmtree_opened *opened, struct rmtree_
 	struct error *error);
 
 /* The same, and it is finished also when we are asked to stop: for who undoes what was begun. */
-int rmtree_steadfast(int parent, const char *name, int64_t deadline_ms,
+int rmtree_steadfast(int parent, const char *name, const struct rmtree_limits *limits,
 	struct rmtree_report *report, struct error *error);

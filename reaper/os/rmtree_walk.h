@@ -22,7 +22,7 @@ struct rmtree_top {
 	int fd;
 	const char *name;  /* for messages */
 	const char *spare; /* an entry of it that stays; NULL: none */
-	int64_t deadline_ms;
+	struct rmtree_limits limits;
 };
 
 int rmtree_walk(const struct rmtree_top *top, struct rmtree_report *report, struct error *error);

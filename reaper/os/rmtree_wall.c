@@ -1,7 +1,7 @@
 /*
- * rmtree(): the walk (rmtree.c) behind the second wall.
+ * rmtree(): the crew (rmtree_crew.c) and then the walk (rmtree.c) behind the second wall.
  *
- * The walk runs in an errand that may remove beneath the one directory it is given, and nowhere
+ * They run in an errand that may remove beneath the one directory it is given, and nowhere
  * else. So that the wall can be that tight, the directory itself, which is an entry of what it is
  * in, is left to us: an rmdir, which cannot take what is not empty. Confining to the trash as a whole
  * was rejected, since then a fault could take what another run has in it.
@@ -10,6 +10,7 @@
 #include "confine.h"
 #include "dir.h"
 #include "errand.h"
+#include "rmtree_crew.h"
 #include "rmtree_walk.h"
 
 #include <errno.h>
@@ -32,7 +33,7 @@ static int clear_confined(void *context, void *result, struct error *error)
 
 	if (r < 0)
 		return r;
-	return rmtree_walk(&clearing->top, result, error);
+	return rmtree_crew(&clearing->top, result) ? 0 : rmtree_walk(&clearing->top, result, error);
 }
 
 static int clear(struct clearing *clearing, struct rmtree_report *report, struct error *error)
@@ -45,7 +46,7 @@ static int clear(struct clearing *clearing, struct rmtree_report *report, struct
 		.keep_count = 1,
 		.result = report,
 		.result_size = sizeof(*report),
-		.deadline_ms = clearing->top.deadline_ms,
+		.deadline_ms = clearing->top.limits.deadline_ms,
 		.steadfast = clearing->steadfast,
 	};
 
@@ -130,19 +131,19 @@ static int remove_any(
 	return top < 0 ? top : remove_opened(parent, clearing, report, error);
 }
 
-int rmtree(int parent, const char *name, int64_t deadline_ms, struct rmtree_report *report,
-	struct error *error)
+int rmtree(int parent, const char *name, const struct rmtree_limits *limits,
+	struct rmtree_report *report, struct error *error)
 {
-	struct clearing clearing = { .top = { .name = name, .deadline_ms = deadline_ms } };
+	struct clearing clearing = { .top = { .name = name, .limits = *limits } };
 
 	return remove_any(parent, &clearing, report, error);
 }
 
-int rmtree_steadfast(int parent, const char *name, int64_t deadline_ms,
+int rmtree_steadfast(int parent, const char *name, const struct rmtree_limits *limits,
 	struct rmtree_report *report, struct error *error)
 {
 	struct clearing clearing = {
-		.top = { .name = name, .deadline_ms = deadline_ms },
+		.top = { .name = name, .limits = *limits },
 		.steadfast = true,
 	};
 
@@ -154,7 +155,7 @@ int rmtree_opened(int parent, const struct rmtree_opened *opened, struct rmtree_
 {
 	struct stat known;
 	struct clearing clearing = {
-		.top = { opened->thing, opened->name, opened->spare, opened->deadline_ms },
+		.top = { opened->thing, opened->name, opened->spare, opened->limits },
 		.known = &known,
 	};
 

@@ -29,7 +29,7 @@ struct trash_thing {
 	const char *path, *run; /* path: below the root */
 	int64_t generation;
 	uint64_t dev, ino; /* 0, 0: whatever it is, but never a symlink */
-	int64_t deadline_ms;
+	struct rmtree_limits limits;
 	const char *whole; /* entry of the directory that is never deleted in place; NULL: none */
 };
 
@@ -63,5 +63,5 @@ int trash_each(int root, int (*each)(void *context, const struct trash_entry *en
  * Deletes all entries of the run whose generation is at most the given one (rmtree, its answers).
  * 1, 0 when there was none, -errno. *report is added to in any case.
  */
-int trash_purge(int root, const char *run, int64_t generation, int64_t deadline_ms,
+int trash_purge(int root, const char *run, int64_t generation, const struct rmtree_limits *limits,
 	struct rmtree_report *report, struct error *error);

@@ -11,7 +11,8 @@
 struct purge {
 	int trash;
 	const char *run;
-	int64_t generation, deadline_ms;
+	int64_t generation;
+	const struct rmtree_limits *limits;
 	struct rmtree_report report;
 	struct error *error;
 	bool removed;
@@ -63,7 +64,7 @@ static int purge_entry(void *context, const struct trash_entry *entry)
 
 	if (!text_equal(entry->run, purge->run) || entry->generation > purge->generation)
 		return 0;
-	r = rmtree(purge->trash, entry->name, purge->deadline_ms, &purge->report, purge->error);
+	r = rmtree(purge->trash, entry->name, purge->limits, &purge->report, purge->error);
 	purge->removed |= r == 1;
 	if (r == -ENOTEMPTY && purge->failed == 0 && purge->error)
 		purge_name_holder(purge, entry->name);
@@ -81,7 +82,7 @@ int trash_leave(int root, struct error *error)
 	return error_set(error, errno, "remove the empty " TRASH_NAME);
 }
 
-int trash_purge(int root, const char *run, int64_t generation, int64_t deadline_ms,
+int trash_purge(int root, const char *run, int64_t generation, const struct rmtree_limits *limits,
 	struct rmtree_report *report, struct error *error)
 {
 	int trash CLEANUP(fd_done) = trash_open(root, error);
@@ -89,7 +90,7 @@ int trash_purge(int root, const char *run, int64_t generation, int64_t deadline_
 		.trash = trash,
 		.run = run,
 		.generation = generation,
-		.deadline_ms = deadline_ms,
+		.limits = limits,
 		.error = error,
 	};
 	bool any = false;

@@ -246,7 +246,7 @@ static int put_aside(struct put *put, int root, int proved, int64_t generation, 
 static int put_delete(const struct put *put, int proved, const struct trash_thing *thing,
 	struct rmtree_report *report, struct error *error)
 {
-	const struct rmtree_opened opened = { put->name, proved, thing->whole, thing->deadline_ms };
+	const struct rmtree_opened opened = { put->name, proved, thing->whole, thing->limits };
 	int r = rmtree_opened(put->parent, &opened, report, error);
 	int synced;
 

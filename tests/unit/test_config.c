@@ -132,6 +132,7 @@ static void an_empty_file_gives_the_defaults(void **state)
 	assert_int_equal(settings.limits.engine_timeout_ms, 10000);
 	assert_int_equal(settings.limits.kill_timeout_ms, 10000);
 	assert_int_equal(settings.limits.brake_runs, 50);
+	assert_int_equal(settings.limits.threads, 0);
 	assert_int_equal(settings.limits.brake_share, 80);
 	assert_int_equal(settings.limits.brake_hold_s, 900);
 	assert_int_equal(settings.disk.high, 85);
@@ -158,7 +159,8 @@ static void every_setting_is_read(void **state)
 		"engine = unix:///run/podman/podman.sock\nlabel = org.example/run\n"
 		"[cgroups]\nroot = sbx.slice/runs\n"
 		"[limits]\nmax_runs = 7\ntime_budget = 90s\nengine_timeout = 1500ms\n"
-		"kill_timeout = 3s\nbrake_runs = 8\nbrake_share = 0%\nbrake_hold = 1h\n"
+		"kill_timeout = 3s\nthreads = 5\nbrake_runs = 8\nbrake_share = 0%\nbrake_hold = "
+		"1h\n"
 		"[disk]\nhigh = 100%\nlow = 99%\n"
 		"[metrics]\ntextfile = /srv//prom/sbx_reap.prom\n";
 	struct settings settings CLEANUP(settings_done) = { 0 };
@@ -195,6 +197,7 @@ static void every_setting_is_read(void **state)
 	assert_int_equal(settings.limits.engine_timeout_ms, 1500);
 	assert_int_equal(settings.limits.kill_timeout_ms, 3000);
 	assert_int_equal(settings.limits.brake_runs, 8);
+	assert_int_equal(settings.limits.threads, 5);
 	assert_int_equal(settings.limits.brake_share, 0);
 	assert_int_equal(settings.limits.brake_hold_s, 3600);
 	assert_int_equal(settings.disk.high, 100);
@@ -255,7 +258,7 @@ static void what_is_wrong_is_named_with_file_and_line(void **state)
 		{ "[metrics]\ntextfile = sbx_reap.prom\n", "absolute" },
 		{ "[metrics]\ntextfile = /x/sbx_reap\n", "ends with .prom" },
 		{ "[metrics]\ntextfile = /x.prom\ntextfile = /y.prom\n", "set twice" },
-		{ "[limits]\nthreads = 4\n", "unknown key 'threads'" },
+		{ "[limits]\nthreads = 17\n", "from 0 to 16" },
 		{ "[limits]\nbrake_runs = -4\n", "whole number" },
 		{ "[limits]\ntime_budget = 0\n", "must lie between" },
 		{ "[limits]\nmax_runs = -1\n", "whole number" },

@@ -5,6 +5,7 @@
 #include "base/text.h"
 #include "os/rmtree_walk.h"
 #include "os/walk.h"
+#include "within.h"
 #include "workdir.h"
 
 #include <errno.h>
@@ -65,7 +66,7 @@ static int remove_tree(
 {
 	int parent CLEANUP(fd_done) = workdir_open(*state);
 
-	return rmtree(parent, name, deadline_in_ms(LONG_MS), report, error);
+	return rmtree(parent, name, WITHIN_MS(LONG_MS), report, error);
 }
 
 static void expect_gone(void **state, const char *name)
@@ -88,7 +89,7 @@ static int walk_tree(
 
 	assert_return_code(top, -top);
 	do {
-		r = rmtree_walk(&(struct rmtree_top){ top, name, NULL, deadline_in_ms(LONG_MS) },
+		r = rmtree_walk(&(struct rmtree_top){ top, name, NULL, *WITHIN_MS(LONG_MS) },
 			report, error);
 		if (r < 0)
 			return r;
@@ -177,7 +178,7 @@ static void names_that_are_no_entries_are_refused(void **state)
 		struct rmtree_report report = { 0 };
 
 		assert_int_equal(
-			rmtree(victim, names[i], deadline_in_ms(LONG_MS), &report, NULL), -EINVAL);
+			rmtree(victim, names[i], WITHIN_MS(LONG_MS), &report, NULL), -EINVAL);
 	}
 	check_victim(state);
 }
@@ -509,7 +510,7 @@ static int remove_as(const struct remover *remover, int parent, struct error *er
 
 	if (become(remover) < 0)
 		return -ENOTRECOVERABLE;
-	return rmtree(parent, "r1", deadline_in_ms(LONG_MS), &report, error);
+	return rmtree(parent, "r1", WITHIN_MS(LONG_MS), &report, error);
 }
 
 /* The answer of rmtree, given to that remover; its text comes through a pipe. */
@@ -643,7 +644,7 @@ static int remove_within(int parent, rlim_t files, rlim_t stack)
 	if (setrlimit(RLIMIT_NOFILE, &file_limit) != 0 ||
 		setrlimit(RLIMIT_STACK, &stack_limit) != 0)
 		return 2;
-	return rmtree(parent, "r1", deadline_in_ms(LONG_MS), &report, NULL) == 1 ? 0 : 1;
+	return rmtree(parent, "r1", WITHIN_MS(LONG_MS), &report, NULL) == 1 ? 0 : 1;
 }
 
 static void expect_removed_within(void **state, rlim_t files, rlim_t stack)
@@ -929,7 +930,10 @@ static void the_deadline_ends_it_and_the_rest_stays(void **state)
 
 	workdir_make(*state, "r1");
 	workdir_fill(*state, "r1/f");
-	assert_int_equal(rmtree(parent, "r1", clock_boot_ms() - 1, &report, &error), -ETIME);
+	assert_int_equal(
+		rmtree(parent, "r1", &(struct rmtree_limits){ .deadline_ms = clock_boot_ms() - 1 },
+			&report, &error),
+		-ETIME);
 	assert_int_equal(error.code, ETIME);
 	assert_true(workdir_has(*state, "r1/f"));
 }
@@ -955,7 +959,7 @@ static void the_deadline_is_looked_at_on_the_way(void **state)
 		workdir_fill(*state, name);
 	}
 	hook = wait_a_little;
-	assert_int_equal(rmtree(parent, "r1", deadline_in_ms(1500), &report, &error), -ETIME);
+	assert_int_equal(rmtree(parent, "r1", WITHIN_MS(1500), &report, &error), -ETIME);
 	hook = NULL;
 	assert_string_equal(error.text, "delete r1: Timer expired");
 	assert_in_range(report.entries, 1, 299);
@@ -986,7 +990,7 @@ static void a_walk_that_hangs_is_killed_and_what_it_had_done_is_reported(void **
 	workdir_fill(*state, "r1/b");
 	workdir_fill(*state, "r1/c");
 	hook = hang_at_the_third;
-	assert_int_equal(rmtree(parent, "r1", deadline_in_ms(2000), &report, &error), -ETIME);
+	assert_int_equal(rmtree(parent, "r1", WITHIN_MS(2000), &report, &error), -ETIME);
 	hook = NULL;
 	assert_non_null(strstr(error.text, "delete r1: not done in time; its process"));
 	assert_int_equal(report.entries, 2);

@@ -1,7 +1,7 @@
 /*
- * rmtree() with a walk that goes astray. The Makefile compiles reaper/os/rmtree.c a second time, for
- * this program alone, with two of the functions it calls replaced by those below: the faults are in
- * them, and the program that is installed has none of this, nor a switch for it.
+ * rmtree() with a crew, or a walk, that goes astray. The Makefile compiles reaper/os/rmtree.c and
+ * rmtree_crew.c a second time, for this program alone, with some of the functions they call replaced by
+ * those below: the faults are in them, and the program that is installed has none of this, nor a switch for it.
  *
  * Everything runs in a child confined to the test's own directory, so that not even a fault that goes
  * further than intended, or a broken wall, reaches the machine.
@@ -12,8 +12,9 @@
 #include "os/confine.h"
 #include "os/dir.h"
 #include "os/errand.h"
-#include "os/rmtree_walk.h"
+#include "os/rmtree_crew.h"
 #include "os/walk.h"
+#include "within.h"
 #include "workdir.h"
 
 #include <dirent.h>
@@ -25,6 +26,8 @@ enum { LONG_MS = 60000 };
 
 int broken_open_below(int dir, const char *path, int flags, struct error *error);
 int broken_walk_next(struct walk *walk, struct walk_entry *ret_entry);
+ssize_t broken_getdents64(int fd, void *buffer, size_t size);
+bool rmtree_crew_broken(const struct rmtree_top *top, struct rmtree_report *report);
 
 static enum fault {
 	FAULT_NONE,
@@ -33,6 +36,7 @@ static enum fault {
 	FAULT_UP        /* takes ".." for an entry, once */
 } fault;
 static const char *elsewhere;
+static bool crew_works; /* else the walk finds all that there is */
 
 int broken_open_below(int dir, const char *path, int flags, struct error *error)
 {
@@ -62,6 +66,26 @@ int broken_walk_next(struct walk *walk, struct walk_entry *ret_entry)
 	return r;
 }
 
+ssize_t broken_getdents64(int fd, void *buffer, size_t size)
+{
+	ssize_t got = getdents64(fd, buffer, size);
+
+	for (ssize_t at = 0; at < got;) {
+		struct dirent64 *record = (void *)((char *)buffer + at);
+
+		if (fault == FAULT_LINKS && record->d_type == DT_LNK)
+			record->d_type = DT_DIR;
+		at += record->d_reclen;
+	}
+	return got;
+}
+
+/* In the library's place. */
+bool rmtree_crew(const struct rmtree_top *top, struct rmtree_report *report)
+{
+	return crew_works && rmtree_crew_broken(top, report);
+}
+
 /* -------------------------------------------------------------------------------- how it is called */
 
 struct removal {
@@ -79,16 +103,25 @@ static int confined_to_the_test(void *context, void *result, struct error *error
 
 static int behind_the_wall(int parent, struct rmtree_report *report, struct error *error)
 {
-	return rmtree(parent, "r1", deadline_in_ms(LONG_MS), report, error);
+	return rmtree(parent, "r1", WITHIN_MS(LONG_MS), report, error);
 }
 
 static int without_a_wall(int parent, struct rmtree_report *report, struct error *error)
 {
 	int top CLEANUP(fd_done) = rmtree_open(parent, "r1", error);
 
-	const struct rmtree_top opened = { top, "r1", NULL, deadline_in_ms(LONG_MS) };
+	const struct rmtree_top opened = { top, "r1", NULL, *WITHIN_MS(LONG_MS) };
 
 	return top < 0 ? top : rmtree_walk(&opened, report, error);
+}
+
+static int crew_without_a_wall(int parent, struct rmtree_report *report, struct error *error)
+{
+	int top CLEANUP(fd_done) = rmtree_open(parent, "r1", error);
+
+	(void)rmtree_crew_broken(
+		&(struct rmtree_top){ top, "r1", NULL, *WITHIN_MS(LONG_MS) }, report);
+	return 0;
 }
 
 static int remove_with(struct workdir *workdir,
@@ -188,21 +221,55 @@ static void without_the_wall_the_same_walk_destroys_what_is_elsewhere(void **sta
 	in_world(state, check_destroyed);
 }
 
+static void check_crew_held(struct workdir *workdir, size_t i)
+{
+	struct rmtree_report report = { 0 };
+
+	(void)i;
+	crew_works = true;
+	(void)remove_with(workdir, behind_the_wall, &report, NULL);
+	crew_works = false;
+	assert_true(victim_is_whole(workdir));
+	assert_false(workdir_has(workdir, "r1/d"));
+}
+
+static void where_the_crew_goes_astray_the_wall_holds(void **state)
+{
+	in_world(state, check_crew_held);
+}
+
+static void check_crew_destroyed(struct workdir *workdir, size_t i)
+{
+	struct rmtree_report report = { 0 };
+
+	if (cases[i].fault == FAULT_UP) /* the walk's alone */
+		return;
+	assert_int_equal(remove_with(workdir, crew_without_a_wall, &report, NULL), 0);
+	assert_false(workdir_has(workdir, "victim/f"));
+	assert_false(workdir_has(workdir, "victim/sub"));
+}
+
+static void without_the_wall_the_same_crew_destroys_what_is_elsewhere(void **state)
+{
+	in_world(state, check_crew_destroyed);
+}
+
 static void check_sound(struct workdir *workdir, size_t i)
 {
 	struct rmtree_report report = { 0 };
 	struct error error = { 0 };
 
-	(void)i;
 	fault = FAULT_NONE;
+	crew_works = i > 0;
 	assert_int_equal(remove_with(workdir, behind_the_wall, &report, &error), 1);
 	assert_false(workdir_has(workdir, "r1"));
 	assert_true(victim_is_whole(workdir));
 	assert_int_equal(report.entries, 5);
 	assert_int_equal(report.bytes_freed, 8192);
+	crew_works = false;
 }
 
-static void without_a_fault_it_is_the_walk_as_it_is(void **state)
+static void without_a_fault_it_is_as_it_is(void **state)
 {
 	in_world(state, check_sound);
 }
@@ -212,7 +279,9 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(where_the_walk_goes_astray_the_wall_holds),
 		cmocka_unit_test(without_the_wall_the_same_walk_destroys_what_is_elsewhere),
-		cmocka_unit_test(without_a_fault_it_is_the_walk_as_it_is),
+		cmocka_unit_test(where_the_crew_goes_astray_the_wall_holds),
+		cmocka_unit_test(without_the_wall_the_same_crew_destroys_what_is_elsewhere),
+		cmocka_unit_test(without_a_fault_it_is_as_it_is),
 	};
 
 	return cmocka_run_group_tests_name("rmtree_wall", tests, workdir_own_mounts, NULL);

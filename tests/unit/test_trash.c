@@ -5,6 +5,7 @@
 #include "child.h"
 #include "os/trash.h"
 #include "small_disk.h"
+#include "within.h"
 #include "workdir.h"
 
 #include <errno.h>
@@ -77,7 +78,7 @@ int fsync(int fd)
 static int put_at(int root, const char *path, const char *run, int64_t generation, uint64_t dev,
 	uint64_t ino, struct error *error)
 {
-	const struct trash_thing thing = { path, run, generation, dev, ino, deadline_in_ms(60000),
+	const struct trash_thing thing = { path, run, generation, dev, ino, *WITHIN_MS(60000),
 		NULL };
 	struct rmtree_report report = { 0 };
 	int r = trash_take(root, &thing, &report, error);
@@ -103,7 +104,7 @@ static int purge(void **state, const char *run, int64_t generation, int64_t *byt
 {
 	int root CLEANUP(fd_done) = workdir_open(*state);
 	struct rmtree_report report = { .bytes_freed = *bytes_freed };
-	int r = trash_purge(root, run, generation, deadline_in_ms(60000), &report, error);
+	int r = trash_purge(root, run, generation, WITHIN_MS(60000), &report, error);
 
 	*bytes_freed = report.bytes_freed;
 	return r;
@@ -542,8 +543,8 @@ static int take(void **state, const char *path, const struct stat *known, int64_
 	int root CLEANUP(fd_done) = workdir_open(*state);
 	struct rmtree_report report = { 0 };
 	int r = trash_take(root,
-		&(struct trash_thing){
-			path, "r1", 3, known->st_dev, known->st_ino, deadline_ms, NULL },
+		&(struct trash_thing){ path, "r1", 3, known->st_dev, known->st_ino,
+			{ .deadline_ms = deadline_ms }, NULL },
 		&report, error);
 
 	if (r > 0 && !workdir_has(*state, TRASH_NAME)) {
@@ -627,7 +628,8 @@ static int take_whole(void **state, const char *whole, int64_t deadline_ms, stru
 	struct rmtree_report report = { 0 };
 
 	return trash_take(root,
-		&(struct trash_thing){ "r1", "r1", 3, st.st_dev, st.st_ino, deadline_ms, whole },
+		&(struct trash_thing){ "r1", "r1", 3, st.st_dev, st.st_ino,
+			{ .deadline_ms = deadline_ms }, whole },
 		&report, error);
 }
 
