@@ -113,6 +113,7 @@ static struct duty duty_of(const struct run *run, enum duty_kind kind, int64_t n
 	return (struct duty){
 		.run = run->id,
 		.generation = run->row->generation,
+		.deadline_s = kind == DUTY_REVOKE ? run->facts.deadline_s : 0,
 		.kind = kind,
 		.since_s = now_s,
 		.reason = reason_name(run->decision.reason),

@@ -2,7 +2,8 @@
  * The programs of the site in a pass: which run is owed one, when it is run, and what is written down of
  * it. Its failure is the site's to mend, and keeps nothing from being killed or removed.
  *
- * MUST 1  A revocation is tried before anything of a run is touched, and never again once it is done.
+ * MUST 1  A revocation is tried before anything of a run is touched, and never again once it is done for
+ * the deadline that the run has: a run that was given more time was trusted with something anew.
  * MUST 2  What was tried is written down before anything else is begun; a hook that was run and not
  * written down is run again. MUST 3  While another run of that name is on record, nothing is revoked for
  * an earlier one: it would be the living one's.

@@ -205,6 +205,7 @@ enum duty_state { DUTY_PENDING, DUTY_DONE, DUTY_FAILED, DUTY_STATES };
 struct duty {
 	const char *run;
 	int64_t generation; /* the credential of an earlier run of that name is another one */
+	int64_t deadline_s; /* so is that of a run that was renewed: DUTY_REVOKE; else 0 */
 	enum duty_kind kind;
 	enum duty_state state;
 	bool ripe;             /* its time has come: DUTY_AFTER, when the run has its tombstone */

@@ -32,11 +32,12 @@ static struct duty duty_read(struct query *query, struct arena *arena)
 		.reason = arena_dup(arena, column_text(query, 4)),
 		.outcome = outcome_read(column_text(query, 5)),
 		.root = arena_dup(arena, column_text(query, 6)),
-		.state = state_of(column_text(query, 7)),
-		.count = column_int(query, 8),
-		.last_s = column_int(query, 9),
-		.error = arena_dup(arena, column_text(query, 10)),
-		.ripe = column_int(query, 11) != 0,
+		.deadline_s = column_int(query, 7),
+		.state = state_of(column_text(query, 8)),
+		.count = column_int(query, 9),
+		.last_s = column_int(query, 10),
+		.error = arena_dup(arena, column_text(query, 11)),
+		.ripe = column_int(query, 12) != 0,
 	};
 }
 
@@ -49,10 +50,14 @@ static void duty_bind(struct query *query, const struct duty *duty)
 	query_text(query, duty->reason);
 	query_text(query, outcome_name(duty->outcome));
 	query_text(query, duty->root);
+	query_int(query, duty->deadline_s);
 }
 
-/* One of a run that the inventory shows is that run's when it is of its generation. */
-static void tell_run(struct inventory *inventory, const struct duty *duty)
+/*
+ * One of a run that the inventory shows is that run's when it is of its generation; and what was done for
+ * another deadline than it has now is not done. What is not done yet is done for the deadline of now.
+ */
+static void tell_run(struct inventory *inventory, struct duty *duty)
 {
 	struct run *run = inventory_find(inventory, duty->run);
 	struct duty *copy;
@@ -60,6 +65,9 @@ static void tell_run(struct inventory *inventory, const struct duty *duty)
 	if (!run || !run->row || run->row->generation != duty->generation ||
 		duty->kind != DUTY_REVOKE)
 		return;
+	if (duty->state == DUTY_DONE && duty->deadline_s != run->facts.deadline_s)
+		return;
+	duty->deadline_s = run->facts.deadline_s;
 	copy = arena_new(&inventory->arena, sizeof(*copy));
 	*copy = *duty;
 	run->revocation = copy;

@@ -10,16 +10,16 @@
 
 /*
  * Fills duties of the inventory, in the place of those that it has, and revocation of its runs that have
- * a row. 0.
+ * a row, whose facts must have their deadlines: one that was done for another deadline is not told. 0.
  */
 int duties_load(struct store *store, struct inventory *inventory, struct error *error);
 
-/* It will have to be done; nothing when that, or more, is known of it. 0. */
+/* It will have to be done; nothing when that, or more, is known of it and its deadline. 0. */
 int duties_expect(struct store *store, const struct duty *duty, struct error *error);
 
 /*
  * What came of a try: its state, count, last_s and error, and an entry in the history. A revocation that
- * is done counts for all runs of that name before it, too. What is done stays done. 0.
+ * is done counts for all runs of that name before it, too. What is done for a deadline stays done. 0.
  */
 int duties_set(struct store *store, const struct duty *duty, const char *pass, struct error *error);
 

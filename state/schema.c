@@ -254,6 +254,9 @@ static const struct migration {
 		"  ON CONFLICT (day, action, reason, cause)"
 		"  DO UPDATE SET runs = runs + 1, bytes = bytes + excluded.bytes;"
 		"END;" },
+
+	{ 9, /* NULL: of a program that did not write it down; so it is revoked once more. */
+		"ALTER TABLE duty ADD COLUMN deadline_s INTEGER" },
 };
 
 static int schema_newest(void)

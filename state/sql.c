@@ -17,9 +17,16 @@
 /* In the order of failure_read(), failures.c. */
 #define FAILURE_COLUMNS "run, since_s, count, last_s, error"
 /* In the order of duty_read() and duty_bind(), duties.c. */
-#define DUTY_COLUMNS                                                           \
-	"run, generation, kind, since_s, reason, outcome, root, state, count," \
-	" last_s, error"
+#define DUTY_COLUMNS                                                         \
+	"run, generation, kind, since_s, reason, outcome, root, deadline_s," \
+	" state, count, last_s, error"
+/* All but what names it. What is done stays done, unless the run was given another time since. */
+#define DUTY_ANEW                                                                          \
+	" ON CONFLICT DO UPDATE SET since_s = excluded.since_s, reason = excluded.reason," \
+	" outcome = excluded.outcome, root = excluded.root,"                               \
+	" deadline_s = excluded.deadline_s, state = excluded.state,"                       \
+	" count = excluded.count, last_s = excluded.last_s, error = excluded.error WHERE "
+#define DUTY_OPENS_ANEW "(state = 'done' AND deadline_s IS NOT excluded.deadline_s)"
 /* In the order of probe_get(), probe.c. */
 #define PROBE_COLUMNS                                                              \
 	"asked_s, directory, port, token, answered_s, pass, file_step, file_code," \
@@ -201,11 +208,12 @@ const struct sql_statement sql_statements[SQL_COUNT] = {
 		" kind" },
 	[SQL_DUTY_EXPECT] = { "note what a hook is owed",
 		"INSERT INTO duty (" DUTY_COLUMNS ")"
-		" VALUES (?, ?, ?, ?, ?, ?, ?, 'pending', 0, NULL, NULL) ON CONFLICT DO NOTHING" },
+		" VALUES (?, ?, ?, ?, ?, ?, ?, ?, 'pending', 0, NULL, NULL)" DUTY_ANEW
+			DUTY_OPENS_ANEW },
 	[SQL_DUTY_SET] = { "note what came of a hook",
-		"INSERT INTO duty (" DUTY_COLUMNS ") VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
-		" ON CONFLICT DO UPDATE SET state = excluded.state, count = excluded.count,"
-		" last_s = excluded.last_s, error = excluded.error WHERE state <> 'done'" },
+		"INSERT INTO duty (" DUTY_COLUMNS
+		") VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)" DUTY_ANEW
+		"state <> 'done' OR " DUTY_OPENS_ANEW },
 	[SQL_DUTY_SUPERSEDE] = { "note what a hook has done as well",
 		"UPDATE duty SET state = 'done', count = 0, last_s = ?1, error = NULL"
 		" WHERE run = ?2 AND generation < ?3 AND kind = 'revoke'" },

@@ -127,8 +127,26 @@ reap >/dev/null
 check "one that is over its deadline is stopped" same '' "$(cat "$cgroup/late/cgroup.procs" 2>/dev/null)"
 check "and revoked first" same 'revoke late tree 1' \
 	"$(calls) $(sed 's/^[0-9]*$/1/' "$seen/revoke-late.world" | paste -sd' ')"
+new_run renewed
+reap pin renewed >/dev/null
+forget_calls
+reap >/dev/null
+check "a pinned one that is over its deadline is revoked" same 'revoke renewed' "$(calls)"
+reap renew renewed >/dev/null
+reap >/dev/null
+check "a heartbeat gives no time, so it is not again" same 'revoke renewed' "$(calls)"
+reap renew renewed --ttl 1h >/dev/null
+check "one that is renewed has credentials to lose again" same none "$(credentials renewed)"
+reap >/dev/null
+check "which it keeps while it lives" same 'revoke renewed' "$(calls)"
+reap finish renewed --failed >/dev/null
+reap >/dev/null
+check "and loses when that time is over" same 'revoke renewed,revoke renewed' "$(calls)"
+reap >/dev/null
+check "once" same 'revoke renewed,revoke renewed' "$(calls)"
 reap unpin pinned >/dev/null
-reap --run pinned --run late --early >/dev/null
+reap unpin renewed >/dev/null
+reap --run pinned --run late --run renewed --early >/dev/null
 forget_calls
 
 # ------------------------------------------------------------------------------- a revoker that fails

@@ -53,7 +53,8 @@ static void assert_calls(struct site *site, const char *wanted)
 }
 
 /* A run on record that has finished and is retained, as an inventory shows it. */
-static struct run *load_run(struct site *site, struct inventory *inventory, const char *id)
+static struct run *load_run_until(
+	struct site *site, struct inventory *inventory, const char *id, int64_t deadline_s)
 {
 	struct run *run;
 
@@ -61,14 +62,30 @@ static struct run *load_run(struct site *site, struct inventory *inventory, cons
 	*inventory = (struct inventory){ .now_s = NOW };
 	run = inventory_run(inventory, id);
 	assert_int_equal(runs_load(site->store, inventory, id, NULL), 0);
-	assert_int_equal(duties_load(site->store, inventory, NULL), 0);
 	run->facts = (struct facts){
 		.recorded = run->row != NULL,
 		.proven = true,
+		.deadline_s = deadline_s,
 		.finished_s = NOW - 1,
 		.outcome = OUTCOME_FAILED,
 	};
+	assert_int_equal(duties_load(site->store, inventory, NULL), 0);
 	run->decision = (struct decision){ .verdict = VERDICT_KEEP, .reason = REASON_RETAINED };
+	return run;
+}
+
+static struct run *load_run(struct site *site, struct inventory *inventory, const char *id)
+{
+	return load_run_until(site, inventory, id, 0);
+}
+
+/* One that has not finished: its deadline, which row or marker may move, is over. */
+static struct run *load_late_run(struct site *site, struct inventory *inventory, int64_t deadline_s)
+{
+	struct run *run = load_run_until(site, inventory, "r1", deadline_s);
+
+	inventory->now_s = deadline_s + 1;
+	run->facts.finished_s = 0;
 	return run;
 }
 
@@ -251,6 +268,52 @@ static void one_that_was_renewed_is_left_alone(void **state)
 	assert_calls(&site, "revoke r1 1\n");
 }
 
+/* It may have been given a new credential with its new time, and that one has an end, too. */
+static void one_that_was_renewed_is_revoked_again_when_it_is_over_again(void **state)
+{
+	struct inventory inventory CLEANUP(inventory_done) = { 0 };
+	struct site site CLEANUP(site_done);
+	struct run *run;
+
+	site_open(&site, state);
+	assert_true(database_register(site.store, "r1", NULL, 0, NULL) >= 0);
+	(void)load_late_run(&site, &inventory, NOW + TTL);
+	assert_int_equal(hooks_revoke_all(&site.hooks, &inventory, NULL), 0);
+	run = load_late_run(&site, &inventory, NOW + TTL);
+	assert_int_equal(hooks_revocation(&site.settings, &inventory, run), REVOCATION_REVOKED);
+	run = load_late_run(&site, &inventory, NOW + 2 * TTL);
+	run->decision.reason = REASON_LIVE;
+	inventory.now_s = NOW + TTL;
+	assert_int_equal(hooks_revocation(&site.settings, &inventory, run), REVOCATION_NONE);
+	run = load_late_run(&site, &inventory, NOW + 2 * TTL);
+	assert_int_equal(hooks_revocation(&site.settings, &inventory, run), REVOCATION_PENDING);
+	hooks_begin(&site.hooks, 0);
+	assert_int_equal(hooks_revoke(&site.hooks, run, NULL), 0);
+	run = load_late_run(&site, &inventory, NOW + 2 * TTL);
+	assert_int_equal(run->revocation->state, DUTY_PENDING);
+	hooks_begin(&site.hooks, LONG_MS);
+	assert_int_equal(hooks_revoke_all(&site.hooks, &inventory, NULL), 0);
+	run = load_late_run(&site, &inventory, NOW + 2 * TTL);
+	assert_int_equal(hooks_revoke_all(&site.hooks, &inventory, NULL), 0);
+	assert_int_equal(hooks_revocation(&site.settings, &inventory, run), REVOCATION_REVOKED);
+	assert_calls(&site, "revoke r1 1\nrevoke r1 1\n");
+}
+
+static void a_run_registered_anew_is_not_revoked_yet(void **state)
+{
+	struct inventory inventory CLEANUP(inventory_done) = { 0 };
+	struct site site CLEANUP(site_done);
+	struct run *run;
+
+	site_open(&site, state);
+	assert_int_equal(hooks_revoke(&site.hooks, new_run(&site, &inventory), NULL), 1);
+	assert_int_equal(runs_forget(site.store, "r1", KIND_WORKTREE, NULL, NOW + 1, NULL), 1);
+	run = new_run(&site, &inventory);
+	assert_null(run->revocation);
+	assert_int_equal(hooks_revoke_all(&site.hooks, &inventory, NULL), 0);
+	assert_calls(&site, "revoke r1 1\nrevoke r1 1\n");
+}
+
 static void after_is_run_for_what_has_its_tombstone(void **state)
 {
 	struct inventory inventory CLEANUP(inventory_done) = { 0 };
@@ -304,6 +367,8 @@ int main(void)
 		TEST(while_another_run_has_the_name_an_earlier_one_waits),
 		TEST(one_that_was_registered_since_the_look_is_left_alone),
 		TEST(one_that_was_renewed_is_left_alone),
+		TEST(one_that_was_renewed_is_revoked_again_when_it_is_over_again),
+		TEST(a_run_registered_anew_is_not_revoked_yet),
 		TEST(after_is_run_for_what_has_its_tombstone),
 		TEST(where_there_are_no_hooks_nothing_is_written_down),
 	};
