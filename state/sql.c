@@ -261,7 +261,11 @@ const struct sql_statement sql_statements[SQL_COUNT] = {
 		" ORDER BY at_s, id LIMIT ?" },
 	[SQL_HISTORY_TRIM] = { "trim history",
 		"DELETE FROM history WHERE id IN (SELECT id FROM history"
-		" WHERE at_s < ?1 AND id NOT IN (SELECT max(id) FROM history"
+		/* A tombstone is what a hook that is owed waits for, or was run for in vain. */
+		" WHERE at_s < ?1 AND (action <> 'reaped' OR NOT EXISTS (SELECT 1 FROM duty"
+		" WHERE duty.run = history.run AND duty.generation = history.generation"
+		" AND kind = 'after' AND state <> 'done')) AND id NOT IN (SELECT max(id) FROM "
+		"history"
 		" WHERE action IN ('reaped', 'forgotten') AND run IN (SELECT run FROM pin)"
 		" GROUP BY run) ORDER BY at_s, id LIMIT ?2)" },
 

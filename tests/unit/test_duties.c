@@ -50,6 +50,13 @@ static void forget_row(void **state)
 	assert_int_equal(runs_forget(database(state), "r1", KIND_WORKTREE, NULL, NOW + 1, NULL), 1);
 }
 
+static void assert_history(void **state, const char *wanted)
+{
+	char *words CLEANUP(mem_done) = database_history(database(state), "r1");
+
+	assert_string_equal(words, wanted);
+}
+
 static void a_failure_is_told_whole_and_of_a_run_that_is_gone(void **state)
 {
 	struct inventory inventory CLEANUP(inventory_done) = { 0 };
@@ -142,6 +149,35 @@ static void after_waits_for_the_tombstone_of_its_generation(void **state)
 	assert_true(inventory.duties[0].ripe);
 }
 
+/* Its tombstone is what says that it may be run. */
+static void what_is_owed_outlives_the_history(void **state)
+{
+	static const enum duty_state states[] = { DUTY_PENDING, DUTY_FAILED, DUTY_DONE };
+	static const size_t left[] = { 1, 1, 0 };
+	struct history_entry gone = {
+		.at_s = NOW, .run = "r1", .generation = 3, .action = "reaped"
+	};
+	struct duty duty = revocation(3);
+
+	duty.kind = DUTY_AFTER;
+	assert_int_equal(duties_expect(database(state), &duty, NULL), 0);
+	assert_int_equal(history_add(database(state), &gone, NULL), 0);
+	for (size_t i = 0; i < ARRAY_SIZE(states); i++) {
+		struct inventory inventory CLEANUP(inventory_done) = { 0 };
+
+		if (states[i] != DUTY_PENDING)
+			set(state, duty, states[i], 1, "no mail");
+		for (int pass = 0; pass < 2; pass++) {
+			assert_int_equal(history_trim(database(state), NOW + 600, NULL), 0);
+			assert_int_equal(duties_trim(database(state), NOW + 600, NULL), 0);
+		}
+		look(state, &inventory);
+		assert_int_equal(inventory.duty_count, left[i]);
+		assert_true(!left[i] || inventory.duties[0].ripe);
+	}
+	assert_history(state, "");
+}
+
 static void each_try_has_its_word_in_the_history(void **state)
 {
 	struct duty after = revocation(3);
@@ -208,6 +244,7 @@ int main(void)
 		TEST(what_is_done_is_done_also_for_those_before),
 		TEST(what_is_expected_takes_nothing_back),
 		TEST(after_waits_for_the_tombstone_of_its_generation),
+		TEST(what_is_owed_outlives_the_history),
 		TEST(each_try_has_its_word_in_the_history),
 		TEST(forgetting_drops_what_is_left_and_says_so),
 		TEST(only_what_can_matter_no_more_is_trimmed),
