@@ -4,6 +4,7 @@
 #include "inventory.h"
 #include "os/hook.h"
 #include "os/signals.h"
+#include "pass_hold.h"
 #include "plan.h"
 #include "policy.h"
 #include "policy_limit.h"
@@ -240,17 +241,28 @@ static bool is_same(const struct record *now, const struct record *then)
 	       now->deadline_s == then->deadline_s;
 }
 
+/* All was looked at a while ago, and each hook takes its time. 1, 0, -errno. */
+static int is_held(struct hooks *hooks, struct inventory *inventory, struct error *error)
+{
+	int r = pass_look_for_hold(hooks->store, inventory, error);
+
+	return r < 0 ? r : inventory->hold != NULL;
+}
+
 /*
- * Whether the books say of it what they said when all was looked at, which may be minutes ago: there is no
- * claim that would keep others from renewing it. 1, 0, -errno.
+ * Whether the books say of it what they said when all was looked at, and no hold: there is no claim that
+ * would keep others from renewing it. 1, 0, -errno.
  */
 static int is_unchanged(
-	struct hooks *hooks, const struct inventory *inventory, const char *id, struct error *error)
+	struct hooks *hooks, struct inventory *inventory, const char *id, struct error *error)
 {
 	struct inventory now CLEANUP(inventory_done) = { 0 };
 	const struct run *run = inventory_find(inventory, id), *seen;
-	int r = runs_load(hooks->store, &now, id, error);
+	int r = is_held(hooks, inventory, error);
 
+	if (r != 0)
+		return r < 0 ? r : 0;
+	r = runs_load(hooks->store, &now, id, error);
 	seen = r < 0 ? NULL : inventory_find(&now, id);
 	return r < 0 ? r : is_same(seen ? seen->row : NULL, run ? run->row : NULL);
 }
@@ -263,7 +275,7 @@ static bool is_planned(const struct plan *plan, const char *run)
 	return false;
 }
 
-static int revoke_again(struct hooks *hooks, const struct inventory *inventory, struct error *error)
+static int revoke_again(struct hooks *hooks, struct inventory *inventory, struct error *error)
 {
 	for (size_t i = 0; i < inventory->duty_count && hooks->left_ms > 0; i++) {
 		const struct duty *duty = &inventory->duties[i];
@@ -283,7 +295,7 @@ static int revoke_again(struct hooks *hooks, const struct inventory *inventory, 
 }
 
 /* What is on the books already comes with the rest, the longest untried first. */
-static int revoke_kept(struct hooks *hooks, const struct inventory *inventory, struct error *error)
+static int revoke_kept(struct hooks *hooks, struct inventory *inventory, struct error *error)
 {
 	for (size_t i = 0; i < inventory->run_count && !signals_stop_wanted(); i++) {
 		const struct run *run = inventory->runs[i];
@@ -304,14 +316,14 @@ int hooks_revoke_all(struct hooks *hooks, struct inventory *inventory, struct er
 {
 	int r;
 
-	if (!hooks || !hooks->settings->hooks.revoke || inventory->hold)
+	if (!hooks || !hooks->settings->hooks.revoke)
 		return 0;
 	r = revoke_kept(hooks, inventory, error);
 	return r < 0 ? r : revoke_again(hooks, inventory, error);
 }
 
-static int run_each_after(struct hooks *hooks, const struct inventory *inventory,
-	const struct plan *only, struct error *error)
+static int run_each_after(struct hooks *hooks, struct inventory *inventory, const struct plan *only,
+	struct error *error)
 {
 	for (size_t i = 0; i < inventory->duty_count && hooks->left_ms > 0; i++) {
 		const struct duty *duty = &inventory->duties[i];
@@ -321,6 +333,9 @@ static int run_each_after(struct hooks *hooks, const struct inventory *inventory
 		if (duty->kind != DUTY_AFTER || !duty->ripe || hooks_retry_s(duty, now_s) > now_s ||
 			(only && !is_planned(only, duty->run)))
 			continue;
+		r = is_held(hooks, inventory, error);
+		if (r != 0)
+			return r < 0 ? r : 0;
 		r = do_duty(hooks, duty, error);
 		if (r < 0)
 			return r;
@@ -336,7 +351,7 @@ int hooks_run_after(struct hooks *hooks, struct inventory *inventory, const stru
 	if (!hooks)
 		return 0;
 	r = duties_load(hooks->store, inventory, error);
-	if (r < 0 || !hooks->settings->hooks.after || inventory->hold)
+	if (r < 0 || !hooks->settings->hooks.after)
 		return r;
 	r = run_each_after(hooks, inventory, only, error);
 	return r < 0 ? r : duties_load(hooks->store, inventory, error);

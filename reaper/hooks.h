@@ -47,7 +47,7 @@ int hooks_expect_after(struct hooks *hooks, const struct run *run, struct error 
 
 /*
  * Before anything is taken apart: revokes for all whose time is over and that are kept, and what failed
- * before. 0, -errno of the database.
+ * before; nothing more once passes are held, which the inventory says then. 0, -errno of the database.
  */
 int hooks_revoke_all(struct hooks *hooks, struct inventory *inventory, struct error *error);
 

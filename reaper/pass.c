@@ -172,12 +172,11 @@ int pass_open(const struct session *session, const char *pass, const struct inve
 	return r;
 }
 
-int pass_look_for_hold(
-	const struct session *session, struct inventory *inventory, struct error *error)
+int pass_look_for_hold(struct store *store, struct inventory *inventory, struct error *error)
 {
 	if (inventory->hold)
 		return 0;
-	return hold_get(session->store, clock_wall_s(), &inventory->arena, &inventory->hold, error);
+	return hold_get(store, clock_wall_s(), &inventory->arena, &inventory->hold, error);
 }
 
 /* Salvages that are due, while they are ended. */
@@ -278,7 +277,7 @@ int pass_end_salvages(const struct session *session, struct inventory *inventory
 	struct salvages_end end CLEANUP(salvages_end_done) = { session, inventory, failed, context,
 		error, { .settings = &session->settings } };
 	int64_t before_s = inventory->now_s - session->settings.policy.salvage_keep_s + 1;
-	int r = pass_look_for_hold(session, inventory, error);
+	int r = pass_look_for_hold(session->store, inventory, error);
 
 	if (r < 0 || inventory->hold)
 		return r;

@@ -195,7 +195,7 @@ static int take_turn_seen(
 {
 	struct inventory *inventory = rounds->inventory;
 	bool begun = run->result != RESULT_NONE;
-	int r = pass_look_for_hold(rounds->session, inventory, error);
+	int r = pass_look_for_hold(rounds->session->store, inventory, error);
 	bool over = signals_stop_wanted() || deadline_left_ms(rounds->deadline_ms) == 0;
 	int64_t turn_ms = share_ms(rounds, waiting), turn_ends_ms = deadline_in_ms(turn_ms);
 

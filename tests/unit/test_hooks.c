@@ -6,13 +6,14 @@
 #include "database.h"
 #include "state/duties.h"
 #include "state/history.h"
+#include "state/hold.h"
 
 #include <fcntl.h>
 #include <sys/stat.h>
 
 enum { LONG_MS = 60000 };
 
-/* A site whose hooks write "HOOK RUN" to a file, and fail when there is a file "fail". */
+/* A site whose hooks write "HOOK RUN" to a file, and fail when there is a file "fail"; "more" is run. */
 struct site {
 	struct workdir *workdir;
 	struct store *store;
@@ -32,14 +33,29 @@ static void site_open(struct site *site, void **state)
 
 	*site = (struct site){ .workdir = *state, .store = database(state) };
 	script = mem_printf("#!/bin/sh\necho \"$SBX_HOOK $SBX_RUN $SBX_TRY\" >>%s/calls\n"
+			    "[ ! -e %s/more ] || . %s/more\n"
 			    "[ ! -e %s/fail ] || { echo no vault; exit 1; }\n",
-		site->workdir->path, site->workdir->path);
+		site->workdir->path, site->workdir->path, site->workdir->path, site->workdir->path);
 	workdir_write(site->workdir, "hook", script, strlen(script));
 	assert_int_equal(fchmodat(site->workdir->dir, "hook", 0755, 0), 0);
 	site->program = mem_dup(workdir_path(site->workdir, "hook"));
 	site->settings.hooks = (struct hook_settings){ site->program, site->program };
 	site->settings.limits.hook_timeout_ms = LONG_MS;
-	site->hooks = (struct hooks){ &site->settings, site->store, "p1", LONG_MS };
+	site->hooks = (struct hooks){
+		.settings = &site->settings,
+		.store = site->store,
+		.pass = "p1",
+		.left_ms = LONG_MS,
+	};
+}
+
+/* What the hook does to the database while it is run. */
+static void add_to_hook(struct site *site, const char *sql)
+{
+	char *more CLEANUP(mem_done) =
+		mem_printf("sqlite3 %s/state.db \"%s\"\n", site->workdir->path, sql);
+
+	workdir_write(site->workdir, "more", more, strlen(more));
 }
 
 static void assert_calls(struct site *site, const char *wanted)
@@ -337,6 +353,68 @@ static void after_is_run_for_what_has_its_tombstone(void **state)
 	assert_int_equal(inventory.duty_count, 0);
 }
 
+static void hold_passes(struct site *site)
+{
+	struct arena arena CLEANUP(arena_done) = { 0 };
+	const struct hold hold = { .by = "eve", .reason = "a fire", .since_s = NOW };
+	struct hold *before;
+
+	assert_int_equal(hold_set(site->store, &hold, &arena, &before, NULL), 1);
+}
+
+static void a_hold_since_the_look_holds_what_is_kept_and_what_failed(void **state)
+{
+	struct inventory inventory CLEANUP(inventory_done) = { 0 };
+	const struct duty gone = {
+		.run = "r2", .generation = 1, .since_s = NOW, .reason = "finished_ok"
+	};
+	struct site site CLEANUP(site_done);
+
+	site_open(&site, state);
+	assert_int_equal(duties_expect(site.store, &gone, NULL), 0);
+	(void)new_run(&site, &inventory);
+	hold_passes(&site);
+	assert_int_equal(hooks_revoke_all(&site.hooks, &inventory, NULL), 0);
+	assert_calls(&site, "");
+	assert_string_equal(inventory.hold->by, "eve"); /* so the report says so */
+}
+
+static void a_hold_since_the_look_holds_what_comes_after(void **state)
+{
+	struct inventory inventory CLEANUP(inventory_done) = { 0 };
+	struct history_entry entry = { .at_s = NOW, .run = "r1", .action = "reaped" };
+	struct site site CLEANUP(site_done);
+	struct run *run;
+
+	site_open(&site, state);
+	run = new_run(&site, &inventory);
+	entry.generation = run->row->generation;
+	assert_int_equal(hooks_expect_after(&site.hooks, run, NULL), 0);
+	assert_int_equal(history_add(site.store, &entry, NULL), 0);
+	hold_passes(&site);
+	assert_int_equal(hooks_run_after(&site.hooks, &inventory, NULL, NULL), 0);
+	assert_calls(&site, "");
+}
+
+/* A hook takes seconds: the hold is looked for before each of them. */
+static void a_hold_that_begins_during_a_hook_holds_the_next_one(void **state)
+{
+	struct inventory inventory CLEANUP(inventory_done) = { 0 };
+	struct duty gone = { .generation = 1, .since_s = NOW, .reason = "finished_ok" };
+	struct site site CLEANUP(site_done);
+
+	site_open(&site, state);
+	add_to_hook(&site,
+		"INSERT INTO hold (id, held_by, reason, since_s) VALUES (1, 'eve', 'a fire', 1)");
+	gone.run = "r2";
+	assert_int_equal(duties_expect(site.store, &gone, NULL), 0);
+	gone.run = "r3";
+	assert_int_equal(duties_expect(site.store, &gone, NULL), 0);
+	(void)load_run(&site, &inventory, "r1");
+	assert_int_equal(hooks_revoke_all(&site.hooks, &inventory, NULL), 0);
+	assert_calls(&site, "revoke r2 1\n");
+}
+
 static void where_there_are_no_hooks_nothing_is_written_down(void **state)
 {
 	struct inventory inventory CLEANUP(inventory_done) = { 0 };
@@ -370,6 +448,9 @@ int main(void)
 		TEST(one_that_was_renewed_is_revoked_again_when_it_is_over_again),
 		TEST(a_run_registered_anew_is_not_revoked_yet),
 		TEST(after_is_run_for_what_has_its_tombstone),
+		TEST(a_hold_since_the_look_holds_what_is_kept_and_what_failed),
+		TEST(a_hold_since_the_look_holds_what_comes_after),
+		TEST(a_hold_that_begins_during_a_hook_holds_the_next_one),
 		TEST(where_there_are_no_hooks_nothing_is_written_down),
 	};
 
