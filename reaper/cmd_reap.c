@@ -359,7 +359,11 @@ static enum exit_code tell(struct reaping *reaping, int failed, struct error *er
 	struct report report = report_of(reaping, REPORT_PASS, stdout);
 	enum exit_code code = report_exit_code(&report);
 
-	if (reaping->salvages_left || reaping->hook_refused)
+	if (reaping->hooks.leaving)
+		alert("what hooks had started does not die, though %zu of them did well: see "
+		      "'sbx-reap log'",
+			reaping->hooks.leaving);
+	if (reaping->salvages_left || reaping->hook_refused || reaping->hooks.leaving)
 		code = exit_code_worse(code, EXIT_ATTENTION);
 	if (starved(reaping)) {
 		alert("looking took all the time of this pass, so none of %zu due runs had a turn; "

@@ -85,7 +85,8 @@ static void print_credentials(const struct look *look)
 
 	(void)printf("  %-12s%s", "credentials", revocation_name(revocation));
 	if (duty && duty->state == DUTY_DONE)
-		(void)printf(" at %s", moment_format(moment, duty->last_s));
+		(void)printf(" at %s%s%s", moment_format(moment, duty->last_s),
+			duty->error ? ", but " : "", duty->error ? duty->error : "");
 	(void)printf("%s%s\n", text ? ": " : "", text ? text : "");
 }
 

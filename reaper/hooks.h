@@ -21,6 +21,7 @@ struct hooks {
 	const char *pass;
 	/* What hooks may still take of this part of a pass: one that hangs does so for every run. */
 	int64_t left_ms;
+	size_t leaving; /* did well, and left something behind that cannot be killed */
 };
 
 /* A part of a pass begins, with this much time for hooks. */

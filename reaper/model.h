@@ -211,7 +211,7 @@ struct duty {
 	bool ripe;             /* its time has come: DUTY_AFTER, when the run has its tombstone */
 	int64_t since_s;       /* when it fell due */
 	int64_t count, last_s; /* failures in a row, and the last try; 0: none */
-	const char *error;     /* of the last one; NULL */
+	const char *error;     /* of the last one, or what is wrong though it is done; NULL */
 	/* What the program is told of a run that may be gone by then. */
 	const char *reason;
 	enum outcome outcome;

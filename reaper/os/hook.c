@@ -153,7 +153,7 @@ static int judge(const struct hook *hook, const struct hook_answer *answer, stru
 	switch (answer->end) {
 	case HOOK_EXITED:
 		if (answer->code == 0)
-			return 0;
+			return answer->left;
 		(void)snprintf(how, sizeof(how), "it ended with exit code %d", answer->code);
 		return failed(answer, ECHILD, how, error);
 	case HOOK_SIGNALLED:
@@ -188,5 +188,5 @@ int hook_run(const struct hook *hook, struct error *error)
 		r = r < 0 ? error_set(&why, -r, "the process that keeps it did not answer")
 			  : judge(hook, &answer, &why);
 	}
-	return r < 0 ? error_say(error, -r, "%.120s: %s", shown, why.text) : 0;
+	return r < 0 ? error_say(error, -r, "%.120s: %s", shown, why.text) : r;
 }

@@ -10,6 +10,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
+#include <sys/ptrace.h>
 #include <sys/sendfile.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -313,6 +314,52 @@ static void when_we_are_killed_nothing_of_it_is_left(void **state)
 	assert_gone(dir, "away");
 }
 
+/*
+ * Traces what the hook left, and does not take its exit: killed, it stays, as one that the kernel holds
+ * does. Until it is killed itself.
+ */
+static int hold_child(struct workdir *dir, void *context)
+{
+	int64_t deadline_ms = deadline_in_ms(PATIENCE_MS);
+
+	(void)context;
+	while (!workdir_has(dir, "child") && deadline_left_ms(deadline_ms) > 0)
+		(void)usleep(10000);
+	if (ptrace(PTRACE_SEIZE, (pid_t)atol(written(dir, "child")), NULL, NULL) < 0)
+		return errno;
+	workdir_write(dir, "held", "", 0);
+	(void)sleep(PATIENCE_MS);
+	return 0;
+}
+
+static void assert_held(struct workdir *dir, int code, const char *end)
+{
+	char *script CLEANUP(mem_done) =
+		mem_printf("#!/bin/sh\nsleep 1000 &\necho $! >\"$PLACE/new\"\nmv \"$PLACE/new\" "
+			   "\"$PLACE/child\"\n"
+			   "until [ -e \"$PLACE/held\" ]; do sleep 0.01; done\n%s\n",
+			end);
+	struct error error = { 0 };
+	pid_t pid;
+
+	hook_write(dir, "hook", script);
+	pid = workdir_fork(hold_child, dir, NULL);
+	assert_int_equal(run(dir, "hook", &error), code);
+	assert_int_equal(kill(pid, SIGKILL), 0);
+	(void)workdir_wait(pid);
+	assert_true(code > 0 || strstr(error.text, "code 3; what it had started does not die"));
+}
+
+static void one_that_did_well_has_done_so_also_when_what_it_left_does_not_die(void **state)
+{
+	assert_held(*state, 1, "exit 0");
+}
+
+static void one_that_failed_says_that_what_it_left_does_not_die(void **state)
+{
+	assert_held(*state, -ECHILD, "exit 3");
+}
+
 /* ------------------------------------------------------------------------------------ which file it is */
 
 enum { SOMEBODY = 54321 };
@@ -439,6 +486,8 @@ int main(void)
 		TEST(at_the_time_limit_all_of_it_is_killed),
 		TEST(what_it_leaves_behind_ends_with_it),
 		TEST(whoever_asks_us_to_stop_ends_it),
+		TEST(one_that_did_well_has_done_so_also_when_what_it_left_does_not_die),
+		TEST(one_that_failed_says_that_what_it_left_does_not_die),
 		TEST(when_we_are_killed_nothing_of_it_is_left),
 		TEST(what_somebody_else_could_write_is_refused),
 		TEST(a_sticky_directory_may_lie_above),
