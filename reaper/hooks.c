@@ -78,8 +78,7 @@ static bool kept_for_good_reason(enum reason reason)
 	return false;
 }
 
-/* Of a run that only a marker tells of, each claim makes another row: it waits for that. */
-static bool is_over(
+static bool credentials_end(
 	const struct settings *settings, const struct inventory *inventory, const struct run *run)
 {
 	const struct question question = {
@@ -89,8 +88,50 @@ static bool is_over(
 		.now_s = inventory->now_s,
 	};
 
+	return policy_credentials_end(&question);
+}
+
+/* Of a run that only a marker tells of, each claim makes another row: it waits for that. */
+static bool is_over(
+	const struct settings *settings, const struct inventory *inventory, const struct run *run)
+{
 	return run->row && run->row->registered && kept_for_good_reason(run->decision.reason) &&
-	       policy_credentials_end(&question);
+	       credentials_end(settings, inventory, run);
+}
+
+const char *hooks_program(const struct settings *settings, enum duty_kind kind)
+{
+	return kind == DUTY_REVOKE ? settings->hooks.revoke : settings->hooks.after;
+}
+
+/* The run on record that has its name; NULL: none. */
+static const struct run *bearer_of(const struct inventory *inventory, const struct duty *duty)
+{
+	const struct run *run = inventory_find(inventory, duty->run);
+
+	return run && run->result != RESULT_REAPED && (run->row || run->facts.recorded) ? run
+											: NULL;
+}
+
+static bool is_of(const struct duty *duty, const struct run *run)
+{
+	return run->row && run->row->generation == duty->generation;
+}
+
+enum duty_wait hooks_waits_for(
+	const struct settings *settings, const struct inventory *inventory, const struct duty *duty)
+{
+	const struct run *run = bearer_of(inventory, duty);
+
+	if (!hooks_program(settings, duty->kind))
+		return DUTY_WAITS_HOOK;
+	if (duty->kind != DUTY_REVOKE || !run)
+		return DUTY_WAITS_PASS;
+	if (!is_of(duty, run))
+		return DUTY_WAITS_NAME;
+	return run->decision.verdict != VERDICT_KEEP || credentials_end(settings, inventory, run)
+		       ? DUTY_WAITS_PASS
+		       : DUTY_WAITS_END;
 }
 
 enum revocation hooks_revocation(
@@ -125,11 +166,6 @@ static struct duty duty_of(const struct run *run, enum duty_kind kind, int64_t n
 
 /* -------------------------------------------------------------------------------------- running one */
 
-static const char *program_of(const struct hooks *hooks, enum duty_kind kind)
-{
-	return kind == DUTY_REVOKE ? hooks->settings->hooks.revoke : hooks->settings->hooks.after;
-}
-
 enum { VARIABLES = 8 };
 
 /* All that it gets. What is not known is left out. In the arena. */
@@ -160,7 +196,7 @@ static int run_program(struct hooks *hooks, const struct duty *duty, struct erro
 	char *environment[VARIABLES + 1] = { NULL };
 	int64_t limit_ms = hooks->settings->limits.hook_timeout_ms;
 	const struct hook hook = {
-		.path = program_of(hooks, duty->kind),
+		.path = hooks_program(hooks->settings, duty->kind),
 		.environment = environment,
 		.timeout_ms = limit_ms < hooks->left_ms ? limit_ms : hooks->left_ms,
 	};
@@ -226,12 +262,9 @@ int hooks_expect_after(struct hooks *hooks, const struct run *run, struct error 
 static bool may_revoke(
 	const struct hooks *hooks, const struct inventory *inventory, const struct duty *duty)
 {
-	const struct run *run = inventory_find(inventory, duty->run);
+	const struct run *run = bearer_of(inventory, duty);
 
-	if (!run || run->result == RESULT_REAPED || (!run->row && !run->facts.recorded))
-		return true;
-	return run->row && run->row->generation == duty->generation &&
-	       is_over(hooks->settings, inventory, run);
+	return !run || (is_of(duty, run) && is_over(hooks->settings, inventory, run));
 }
 
 static bool is_same(const struct record *now, const struct record *then)

@@ -34,6 +34,18 @@ const char *revocation_name(enum revocation revocation); /* "none" "pending" "re
 enum revocation hooks_revocation(
 	const struct settings *settings, const struct inventory *inventory, const struct run *run);
 
+/* NULL: none is set. */
+const char *hooks_program(const struct settings *settings, enum duty_kind kind);
+
+/*
+ * What a duty that is not done waits for: a pass that may act and has time; a person, since no hook is
+ * set any more; the end of another run that has the name now (MUST 3); the end of its own run, which was
+ * given more time since.
+ */
+enum duty_wait { DUTY_WAITS_PASS, DUTY_WAITS_HOOK, DUTY_WAITS_NAME, DUTY_WAITS_END, DUTY_WAITS };
+enum duty_wait hooks_waits_for(const struct settings *settings, const struct inventory *inventory,
+	const struct duty *duty);
+
 /* When what failed is tried again; 0: at once. */
 int64_t hooks_retry_s(const struct duty *duty, int64_t now_s);
 

@@ -7,13 +7,6 @@
 
 enum { RUNS_SHOWN = 5 };
 
-static const char *program_of(const struct report *report, enum duty_kind kind)
-{
-	const struct hook_settings *hooks = &report->settings->hooks;
-
-	return kind == DUTY_REVOKE ? hooks->revoke : hooks->after;
-}
-
 /* 0: by the next pass. What failed in this pass did so after the moment that it decides for. */
 static int64_t retry_s(const struct report *report, const struct duty *duty)
 {
@@ -24,22 +17,62 @@ static int64_t retry_s(const struct report *report, const struct duty *duty)
 	return retry > at_s ? retry : 0;
 }
 
+static enum duty_wait waits_for(const struct report *report, const struct duty *duty)
+{
+	return hooks_waits_for(report->settings, report->inventory, duty);
+}
+
+/* `run`: whose it is, as a person would type it. */
+static char *wait_text(enum duty_wait wait, enum duty_kind kind, const char *run)
+{
+	switch (wait) {
+	case DUTY_WAITS_HOOK:
+		return mem_printf(
+			"[hooks] %s is not set: set it, or do by hand what it did and say "
+			"'sbx-reap forget %s'",
+			duty_name(kind), run);
+	case DUTY_WAITS_NAME:
+		return mem_dup("another run has that name, and its revocation counts for both");
+	case DUTY_WAITS_END:
+		return mem_dup("it was given more time, and is revoked when that is over");
+	case DUTY_WAITS_PASS:
+		return mem_dup(
+			"this pass had no time for it, or was not to act on it; the next one "
+			"tries");
+	case DUTY_WAITS:
+		break;
+	}
+	return NULL;
+}
+
+/* When what failed is tried again. */
+static char *again_text(const struct report *report, const struct duty *duty)
+{
+	enum duty_wait wait = waits_for(report, duty);
+	int64_t again_s = retry_s(report, duty);
+	char retry[TIMESPAN_TEXT], *run CLEANUP(mem_done) = text_escape(duty->run);
+	char *waits CLEANUP(mem_done) = wait_text(wait, duty->kind, run);
+
+	if (wait != DUTY_WAITS_PASS)
+		return mem_printf("is not tried now (%s)", waits);
+	return mem_printf("is tried again %s%s", again_s ? "at " : "by the next pass",
+		again_s ? moment_format(retry, again_s) : "");
+}
+
 char *report_duty_text(const struct report *report, const struct duty *duty)
 {
-	char since[TIMESPAN_TEXT], last[TIMESPAN_TEXT], retry[TIMESPAN_TEXT];
+	char since[TIMESPAN_TEXT], last[TIMESPAN_TEXT];
 	char *again CLEANUP(mem_done) = NULL, *why CLEANUP(mem_done) = NULL;
-	int64_t again_s = retry_s(report, duty);
+	enum duty_wait wait = waits_for(report, duty);
 
+	if (duty->state == DUTY_PENDING && wait != DUTY_WAITS_PASS) {
+		char *run CLEANUP(mem_done) = text_escape(duty->run);
+
+		return wait_text(wait, duty->kind, run);
+	}
 	if (duty->state != DUTY_FAILED)
 		return NULL;
-	if (!program_of(report, duty->kind))
-		again = mem_printf(
-			"is not tried again, for [hooks] %s is not set ('sbx-reap forget %s' "
-			"drops it)",
-			duty_name(duty->kind), duty->run);
-	else
-		again = mem_printf("is tried again %s%s", again_s ? "at " : "by the next pass",
-			again_s ? moment_format(retry, again_s) : "");
+	again = again_text(report, duty);
 	why = text_escape_prose(duty->error);
 	return mem_printf("failed %lld time%s in a row since %s, last %s, %s: %s",
 		(long long)duty->count, duty->count == 1 ? "" : "s",
@@ -92,7 +125,7 @@ static void print_would(const struct report *report, enum duty_kind kind, FILE *
 	struct naming naming CLEANUP(naming_done) = { 0 };
 	char *program CLEANUP(mem_done) = NULL;
 
-	if (!program_of(report, kind))
+	if (!hooks_program(report->settings, kind))
 		return;
 	for (size_t i = 0; i < inventory->run_count; i++)
 		if (would_run(report, inventory->runs[i], kind))
@@ -106,7 +139,7 @@ static void print_would(const struct report *report, enum duty_kind kind, FILE *
 	}
 	if (!naming.count)
 		return;
-	program = text_escape(program_of(report, kind));
+	program = text_escape(hooks_program(report->settings, kind));
 	(void)fprintf(file, "hook: %s %s would run for %zu run%s%s: %s%s\n", duty_name(kind),
 		program, naming.count, naming.count == 1 ? "" : "s",
 		kind == DUTY_REVOKE ? ", before anything of them is touched"
@@ -138,26 +171,48 @@ static void print_failed(const struct report *report, enum duty_kind kind, FILE 
 			count - RUNS_SHOWN);
 }
 
-void report_count_duties(
-	const struct inventory *inventory, int64_t ret_counts[DUTY_KINDS][DUTY_STATES])
+static bool waits_for_a_run(enum duty_wait wait)
 {
-	memset(ret_counts, 0, DUTY_KINDS * sizeof(*ret_counts));
-	for (size_t i = 0; i < inventory->duty_count; i++)
-		if (inventory->duties[i].ripe)
-			ret_counts[inventory->duties[i].kind][inventory->duties[i].state]++;
+	return wait == DUTY_WAITS_NAME || wait == DUTY_WAITS_END;
 }
 
-static void print_untried(const struct report *report, FILE *file)
+void report_count_duties(const struct report *report, int64_t ret_counts[DUTY_KINDS][DUTY_STATES])
 {
-	int64_t counts[DUTY_KINDS][DUTY_STATES], count;
+	const struct inventory *inventory = report->inventory;
 
-	report_count_duties(report->inventory, counts);
-	count = counts[DUTY_REVOKE][DUTY_PENDING];
-	if (report->kind == REPORT_PASS && count)
-		(void)fprintf(file,
-			"not revoked: %lld run%s for which this pass had no time; the next one "
-			"tries\n",
-			(long long)count, count == 1 ? "" : "s");
+	memset(ret_counts, 0, DUTY_KINDS * sizeof(*ret_counts));
+	for (size_t i = 0; i < inventory->duty_count; i++) {
+		const struct duty *duty = &inventory->duties[i];
+
+		if (duty->ripe &&
+			(duty->state == DUTY_FAILED || !waits_for_a_run(waits_for(report, duty))))
+			ret_counts[duty->kind][duty->state]++;
+	}
+}
+
+/* Of a plan and of what `after` is owed, the next pass is nothing to tell of. */
+static bool tells_of(const struct report *report, enum duty_kind kind, enum duty_wait wait)
+{
+	return wait != DUTY_WAITS_PASS || (kind == DUTY_REVOKE && report->kind == REPORT_PASS);
+}
+
+static void print_untried(
+	const struct report *report, enum duty_kind kind, enum duty_wait wait, FILE *file)
+{
+	struct naming naming CLEANUP(naming_done) = { 0 };
+	char *text CLEANUP(mem_done) = wait_text(wait, kind, "RUN");
+
+	for (size_t i = 0; i < report->inventory->duty_count; i++) {
+		const struct duty *duty = &report->inventory->duties[i];
+
+		if (duty->kind == kind && duty->ripe && duty->state == DUTY_PENDING &&
+			waits_for(report, duty) == wait)
+			name_run(&naming, duty->run);
+	}
+	if (naming.count && tells_of(report, kind, wait))
+		(void)fprintf(file, "%s: %s%s: %s\n",
+			kind == DUTY_REVOKE ? "not revoked yet" : "hook after not run yet",
+			naming.text.data, naming.count > RUNS_SHOWN ? " …" : "", text);
 }
 
 void report_hooks(const struct report *report, FILE *file)
@@ -165,18 +220,29 @@ void report_hooks(const struct report *report, FILE *file)
 	for (enum duty_kind kind = 0; kind < DUTY_KINDS; kind++)
 		if (report->kind == REPORT_PLAN)
 			print_would(report, kind, file);
-	print_untried(report, file);
+	for (enum duty_kind kind = 0; kind < DUTY_KINDS; kind++)
+		for (enum duty_wait wait = 0; wait < DUTY_WAITS; wait++)
+			print_untried(report, kind, wait, file);
 	for (enum duty_kind kind = 0; kind < DUTY_KINDS; kind++)
 		print_failed(report, kind, file);
 }
 
+static bool needs_person(const struct report *report, const struct duty *duty)
+{
+	enum duty_wait wait = waits_for(report, duty);
+
+	if (duty->state == DUTY_FAILED || wait == DUTY_WAITS_HOOK)
+		return true;
+	return wait == DUTY_WAITS_PASS && tells_of(report, duty->kind, wait);
+}
+
 bool report_hooks_need_person(const struct report *report)
 {
-	int64_t counts[DUTY_KINDS][DUTY_STATES];
-
-	report_count_duties(report->inventory, counts);
-	return counts[DUTY_REVOKE][DUTY_FAILED] || counts[DUTY_AFTER][DUTY_FAILED] ||
-	       (report->kind == REPORT_PASS && counts[DUTY_REVOKE][DUTY_PENDING]);
+	for (size_t i = 0; i < report->inventory->duty_count; i++)
+		if (report->inventory->duties[i].ripe &&
+			needs_person(report, &report->inventory->duties[i]))
+			return true;
+	return false;
 }
 
 /* ---------------------------------------------------------------------------------- for programs */

@@ -14,8 +14,8 @@ struct json_out;
 void report_hooks(const struct report *report, FILE *file);
 
 /*
- * "failed twice in a row since …, last …, is tried again …: why", escaped; NULL: it has not failed. The
- * caller frees it.
+ * "failed twice in a row since …, last …, is tried again …: why", escaped; of one that has not failed,
+ * what it waits for, NULL: the next pass. The caller frees it.
  */
 char *report_duty_text(const struct report *report, const struct duty *duty);
 
@@ -26,9 +26,8 @@ void report_json_credentials(
 /* "hooks": what is left to do, also for runs that are gone. */
 void report_json_hooks(struct json_out *json, const struct report *report);
 
-/* Whether a hook failed, or a pass had no time to revoke. */
+/* Whether a hook failed, is not set any more though it is owed, or a pass did not come to revoke. */
 bool report_hooks_need_person(const struct report *report);
 
-/* By kind and state; DUTY_DONE stays 0. */
-void report_count_duties(
-	const struct inventory *inventory, int64_t ret_counts[DUTY_KINDS][DUTY_STATES]);
+/* By kind and state; DUTY_DONE stays 0. What waits for the end of a run is not due, unless it failed. */
+void report_count_duties(const struct report *report, int64_t ret_counts[DUTY_KINDS][DUTY_STATES]);

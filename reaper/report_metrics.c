@@ -120,7 +120,7 @@ static void print_survey(const struct survey *survey, int64_t now_s, FILE *file)
 		survey->persons);
 }
 
-static void print_hooks(const struct inventory *inventory, FILE *file)
+static void print_hooks(const struct report *report, FILE *file)
 {
 	static const char *const names[DUTY_KINDS] = {
 		[DUTY_REVOKE] = "revocations",
@@ -135,7 +135,7 @@ static void print_hooks(const struct inventory *inventory, FILE *file)
 	};
 	int64_t counts[DUTY_KINDS][DUTY_STATES];
 
-	report_count_duties(inventory, counts);
+	report_count_duties(report, counts);
 	for (enum duty_kind kind = 0; kind < DUTY_KINDS; kind++) {
 		metric_head(file, names[kind], "gauge", helps[kind]);
 		metric_sample_of(file, names[kind], "state", "pending", counts[kind][DUTY_PENDING]);
@@ -154,7 +154,7 @@ static void print_runs(const struct report *report, FILE *file)
 	print_pins_limit(report, file);
 	metric_gauge(file, "last_pass_freed_bytes", "Bytes on disk that the last pass freed.",
 		report_count(report).bytes_freed);
-	print_hooks(inventory, file);
+	print_hooks(report, file);
 	metric_gauge(file, "hold", "Whether a person, or a probe that failed, holds all passes.",
 		inventory->hold != NULL);
 	metric_gauge(file, "brake",

@@ -219,6 +219,59 @@ forget_calls
 check "then it is over" exits 0 reap
 check "and nothing is run" same '' "$(calls)"
 
+# ---------------------------------------------------------------- what nobody will do, or nobody need do
+
+pending() { books "UPDATE duty SET state = 'pending', count = 0, last_s = NULL, error = NULL WHERE state = 'failed'"; }
+does revoke 'exit 1'
+ended waits ok
+reap >/dev/null || true
+pending
+does_nothing
+forget_calls
+new_run waits
+reap renew waits --ttl 1h >/dev/null
+check "one that waits for the end of another run of its name needs nobody" exits 0 reap
+check "list neither" exits 0 reap list
+check "the report says what it waits for" says \
+	'^not revoked yet: waits: another run has that name, and its revocation counts for both$' "$(reap)"
+check "it is no alert" same 0 "$(value 'sbx_reap_revocations{state="pending"}')"
+reap finish waits --ok --at -1s >/dev/null
+check "then it is done" exits 0 reap
+check "once, for both" same 'after waits,revoke waits' "$(calls)"
+does revoke 'exit 1'
+does after 'exit 1'
+ended unset ok
+reap >/dev/null || true
+pending
+sed -i '/^revoke\|^after/d' "$world/reap.ini"
+does_nothing
+forget_calls
+check "what no hook is set for any more needs a person" exits 1 reap
+check "list says so, too" exits 1 reap list
+check "the report says of which, and what to do" says \
+	"^not revoked yet: unset: \\[hooks\\] revoke is not set: set it, or do by hand what it did and say 'sbx-reap forget RUN'\$" "$(reap || true)"
+check "of the other hook, too" says '^hook after not run yet: unset: \[hooks\] after is not set: ' "$(reap || true)"
+check "and why, with the command" says "do by hand what it did and say 'sbx-reap forget unset'" "$(reap why unset 2>&1 || true)"
+check "it is an alert" same 1 "$(value 'sbx_reap_revocations{state="pending"}')"
+reap forget unset >/dev/null
+check "when she says that it is done, it is" exits 0 reap
+check "and nothing was run" same '' "$(calls)"
+with_hooks 60s
+ended trimmed ok
+does after 'exit 1'
+sed -i 's/^keep_ok = 0s/&\nhistory = 0s/' "$world/reap.ini"
+reap >/dev/null || true
+check "a hook that is owed is not forgotten with the history" exits 1 reap
+does_nothing
+ready_again
+forget_calls
+check "it is run" exits 0 reap
+check "for whom it was owed" same 'after trimmed' "$(calls)"
+reap >/dev/null
+check "then its tombstone may go" same '' "$(history_of trimmed)"
+with_hooks 60s
+forget_calls
+
 # ---------------------------------------------------------------------------------- a hook that hangs
 
 with_hooks 1s
