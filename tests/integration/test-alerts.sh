@@ -42,6 +42,12 @@ names() { grep -oE 'sbx_reap_[a-z0-9_]+' "$1" | sort -u; }
 unknown_names() { names "$1" | comm -23 - <(sed -n 's/^# TYPE \([^ ]*\) .*/\1/p' "$file" | sort); }
 check "the rules use names that a pass writes" same "" "$(unknown_names "$rules")"
 check "the dashboard does, too" same "" "$(unknown_names "$dashboard")"
+check "the dashboard shows what hooks are owed" same "sbx_reap_after_hooks sbx_reap_revocations" \
+	"$(names "$dashboard" | grep -E 'hooks|revocations' | paste -sd' ')"
+overlapping='[.panels[] | {id} + .gridPos] | . as $all | .[] as $a | $all[] as $b
+	| select($a.id < $b.id and $a.x < $b.x + $b.w and $b.x < $a.x + $a.w and $a.y < $b.y + $b.h and $b.y < $a.y + $a.h)
+	| "\($a.id) \($b.id)"'
+check "none of its panels lies on another one" same '' "$(jq -r "$overlapping" "$dashboard")"
 expressions() { jq -r '.panels[].targets[].expr | gsub("[$]instance"; ".*")' "$dashboard"; }
 
 # --------------------------------------------------------------------------------- a real Prometheus
