@@ -3,6 +3,7 @@
 #include "apply_marker.h"
 #include "apply_teardown.h"
 #include "base/clock.h"
+#include "base/count.h"
 #include "base/pathname.h"
 #include "facts.h"
 #include "inventory.h"
@@ -153,13 +154,14 @@ static void count_done(const struct teardown *teardown, struct run *run)
 static int end_interrupted(struct teardown *teardown, struct run *run, struct arena *arena)
 {
 	bool progressed = run->steps_done || run->entries_deleted || run->bytes_freed;
+	char steps[COUNT_TEXT], entries[COUNT_TEXT];
 
+	(void)count_format(steps, run->steps_done, "step");
+	(void)count_format(entries, run->entries_deleted, "entry");
 	tell(run, arena, progressed ? RESULT_PARTIAL : RESULT_FAILED,
 		arena_printf(arena,
-			"its time ran out when %lld steps were done and %lld entries deleted; the "
-			"next pass goes on: %s",
-			(long long)run->steps_done, (long long)run->entries_deleted,
-			teardown->error.text));
+			"its time ran out after %s and %s deleted; the next pass goes on: %s",
+			steps, entries, teardown->error.text));
 	return APPLY_INTERRUPTED;
 }
 

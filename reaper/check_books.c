@@ -165,8 +165,7 @@ static void check_files_of(
 		if (beside_each(roots->items[i], ending, each, &count, &error) < 0)
 			check_say_error(check, LEVEL_BAD, what, &error);
 	}
-	detail = mem_printf(
-		"%zu *%s files are readable, %zu are not", count.good, ending, count.bad);
+	detail = mem_printf("*%s files: %zu readable, %zu not", ending, count.good, count.bad);
 	if (roots->count)
 		check_say(check, count.bad ? LEVEL_BAD : LEVEL_OK, what, detail);
 }

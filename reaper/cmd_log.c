@@ -1,4 +1,5 @@
 /* sbx-reap log: what was done, when and why. */
+#include "base/count.h"
 #include "base/timespan.h"
 #include "books.h"
 #include "complain.h"
@@ -25,7 +26,7 @@ static void log_print_json(void *context, const struct history_entry *entry)
 static void log_print_line(void *context, const struct history_entry *entry)
 {
 	struct printing *printing = context;
-	char at[TIMESPAN_TEXT];
+	char at[TIMESPAN_TEXT], bytes[COUNT_TEXT];
 
 	printing->count++;
 	(void)printf("%s  ", moment_format(at, entry->at_s));
@@ -40,7 +41,7 @@ static void log_print_line(void *context, const struct history_entry *entry)
 		print_escaped(entry->detail, 0);
 	}
 	if (entry->bytes)
-		(void)printf("  %lld bytes", (long long)entry->bytes);
+		(void)printf("  %s", count_format(bytes, entry->bytes, "byte"));
 	(void)putchar('\n');
 }
 

@@ -1,5 +1,6 @@
 /* sbx-reap pins: every pin, from its row or from a file beside the workspace. */
 #include "base/clock.h"
+#include "base/count.h"
 #include "base/json_out.h"
 #include "base/runid.h"
 #include "base/text.h"
@@ -199,6 +200,7 @@ static void pins_print_total(const struct pin_list *list)
 {
 	int64_t limit = list->settings->policy.pinned_bytes_warn, bytes = 0;
 	char *held CLEANUP(mem_done) = NULL, *most CLEANUP(mem_done) = NULL;
+	char pins[COUNT_TEXT];
 	bool cut = false;
 
 	for (size_t i = 0; i < list->runs.run_count; i++) {
@@ -212,7 +214,8 @@ static void pins_print_total(const struct pin_list *list)
 		return;
 	held = report_size_text(bytes);
 	most = report_size_text(limit);
-	(void)printf("%zu pins hold %s%s", list->count, cut ? "at least " : "", held);
+	(void)printf("%s: %s%s held", count_format(pins, list->count, "pin"),
+		cut ? "at least " : "", held);
 	if (limit && bytes > limit)
 		(void)printf(", more than pinned_bytes_warn = %s", most);
 	(void)putchar('\n');

@@ -2,6 +2,7 @@
  * The default verb: one pass. A dry run is another command: it ends where the plan is made.
  */
 #include "base/clock.h"
+#include "base/count.h"
 #include "base/timespan.h"
 #include "choice.h"
 #include "complain.h"
@@ -191,12 +192,14 @@ static bool answered_yes(void)
 static bool confirmed(const struct reaping *reaping)
 {
 	struct report report = report_of(reaping, REPORT_PLAN, stderr);
+	char runs[COUNT_TEXT];
 	bool yes;
 
 	if (reaping->plan.count == 0 || !will_ask(reaping->options))
 		return true;
 	report_table(&report, stderr);
-	(void)fprintf(stderr, "Go on with %zu runs? [y/N] ", reaping->plan.count);
+	(void)fprintf(
+		stderr, "Go on with %s? [y/N] ", count_format(runs, reaping->plan.count, "run"));
 	yes = answered_yes();
 	if (!yes)
 		(void)fputs("Nothing was changed.\n", stderr);
@@ -231,12 +234,13 @@ static void salvage_stays(void *context, const struct salvage *salvage, const st
 static void alert_of_brake(const struct reaping *reaping, int64_t tripped_before_s)
 {
 	const struct brake *brake = &reaping->inventory.brake;
-	char until[TIMESPAN_TEXT];
+	char until[TIMESPAN_TEXT], runs[COUNT_TEXT];
 
 	if (brake->state == BRAKE_HOLDS && !tripped_before_s)
-		alert("brake: %zu of %zu runs fell due at once, so none of them goes before %s; "
+		alert("brake: %zu of %s fell due at once, so none of them goes before %s; "
 		      "see 'sbx-reap list', and 'sbx-reap hold' if they must not go",
-			brake->due, brake->proven, moment_format(until, brake->until_s));
+			brake->due, count_format(runs, brake->proven, "run"),
+			moment_format(until, brake->until_s));
 }
 
 static struct pass_time time_of(struct reaping *reaping)
@@ -358,6 +362,7 @@ static enum exit_code tell(struct reaping *reaping, int failed, struct error *er
 {
 	struct report report = report_of(reaping, REPORT_PASS, stdout);
 	enum exit_code code = report_exit_code(&report);
+	char runs[COUNT_TEXT];
 
 	if (reaping->hooks.leaving)
 		alert("what hooks had started does not die, though %zu of them did well: see "
@@ -366,9 +371,9 @@ static enum exit_code tell(struct reaping *reaping, int failed, struct error *er
 	if (reaping->salvages_left || reaping->hook_refused || reaping->hooks.leaving)
 		code = exit_code_worse(code, EXIT_ATTENTION);
 	if (starved(reaping)) {
-		alert("looking took all the time of this pass, so none of %zu due runs had a turn; "
+		alert("looking took all the time of this pass, so none of %s had a turn; "
 		      "see [limits] time_budget",
-			reaping->plan.count);
+			count_format(runs, reaping->plan.count, "due run"));
 		code = exit_code_worse(code, EXIT_ATTENTION);
 	}
 	if (failed >= 0)

@@ -1,6 +1,7 @@
 #include "why.h"
 
 #include "backend/container_leftovers.h"
+#include "base/count.h"
 #include "base/pathname.h"
 #include "base/text.h"
 #include "base/timespan.h"
@@ -185,14 +186,14 @@ static int print_salvage(void *context, const struct salvage *salvage)
 {
 	struct salvages_told *told = context;
 	struct arena arena CLEANUP(arena_done) = { 0 };
-	char made[TIMESPAN_TEXT], ends[TIMESPAN_TEXT];
+	char made[TIMESPAN_TEXT], ends[TIMESPAN_TEXT], bytes[COUNT_TEXT];
 	int64_t ends_s = salvage_ends_s(salvage, told->policy);
 
 	if (!told->begun)
 		(void)puts("salvaged");
 	told->begun = true;
-	(void)printf("  %s %s, %lld bytes, until %s\n", moment_format(made, salvage->made_s),
-		salvage_where(salvage, &arena), (long long)salvage->bytes,
+	(void)printf("  %s %s, %s, until %s\n", moment_format(made, salvage->made_s),
+		salvage_where(salvage, &arena), count_format(bytes, salvage->bytes, "byte"),
 		ends_s ? moment_format(ends, ends_s) : "ever");
 	return 0;
 }

@@ -1,5 +1,6 @@
 #include "failures_text.h"
 
+#include "base/count.h"
 #include "base/json_out.h"
 #include "base/text.h"
 #include "base/timespan.h"
@@ -24,7 +25,7 @@ static int64_t retry_s(const struct run *run, int64_t now_s)
 
 char *failures_text(const struct run *run, int64_t now_s)
 {
-	char since[TIMESPAN_TEXT], last[TIMESPAN_TEXT], retry[TIMESPAN_TEXT];
+	char since[TIMESPAN_TEXT], last[TIMESPAN_TEXT], retry[TIMESPAN_TEXT], times[COUNT_TEXT];
 	const struct failures *failures = run->failures;
 	char *why CLEANUP(mem_done) = NULL;
 	int64_t again_s;
@@ -33,8 +34,8 @@ char *failures_text(const struct run *run, int64_t now_s)
 		return NULL;
 	again_s = retry_s(run, now_s);
 	why = text_escape_prose(failures->error);
-	return mem_printf("failed %lld time%s in a row since %s, last %s, is tried again %s%s%s%s",
-		(long long)failures->count, failures->count == 1 ? "" : "s",
+	return mem_printf("failed %s in a row since %s, last %s, is tried again %s%s%s%s",
+		count_format(times, failures->count, "time"),
 		moment_format(since, failures->since_s), moment_format(last, failures->last_s),
 		again_s ? "at " : "by the next pass", again_s ? moment_format(retry, again_s) : "",
 		run->error ? "" : ": ", run->error ? "" : why);

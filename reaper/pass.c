@@ -4,6 +4,7 @@
 #include "backend/worktree_salvage_end.h"
 #include "backend/worktree_salvaged.h"
 #include "base/clock.h"
+#include "base/count.h"
 #include "base/pathname.h"
 #include "base/runid.h"
 #include "base/text.h"
@@ -114,8 +115,9 @@ static int note_brake(struct store *store, const char *pass, const struct invent
 	struct error *error)
 {
 	const struct brake *brake = &inventory->brake;
-	char *detail CLEANUP(mem_done) =
-		mem_printf("%zu of %zu runs with proof are due", brake->due, brake->proven);
+	char runs[COUNT_TEXT];
+	char *detail CLEANUP(mem_done) = mem_printf("%zu of %s with proof are due", brake->due,
+		count_format(runs, brake->proven, "run"));
 	int r = brake_set(store, brake->tripped_s, pass, inventory->now_s, detail, error);
 
 	return r < 0 ? r : 0;

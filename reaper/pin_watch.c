@@ -1,5 +1,6 @@
 #include "pin_watch.h"
 
+#include "base/count.h"
 #include "base/text.h"
 #include "base/timespan.h"
 #include "report_columns.h"
@@ -72,6 +73,7 @@ void report_pins(const struct report *report, FILE *file)
 	const struct run **ending CLEANUP(mem_done) =
 		mem_grow(NULL, inventory->run_count, sizeof(*ending));
 	char *too_large CLEANUP(mem_done) = pins_too_large_text(report);
+	char pins[COUNT_TEXT];
 	size_t count = 0;
 
 	for (size_t i = 0; i < inventory->run_count; i++)
@@ -85,8 +87,8 @@ void report_pins(const struct report *report, FILE *file)
 		(void)fprintf(file, "%s\n", line);
 	}
 	if (count > LINES_MAX)
-		(void)fprintf(
-			file, "%zu more pins end within a day: sbx-reap pins\n", count - LINES_MAX);
+		(void)fprintf(file, "ending within a day as well: %s, see 'sbx-reap pins'\n",
+			count_format(pins, count - LINES_MAX, "pin"));
 	if (too_large)
 		(void)fprintf(file, "%s: sbx-reap pins\n", too_large);
 }

@@ -1,5 +1,6 @@
 #include "rebuild.h"
 #include "backend/worktree_salvaged.h"
+#include "base/count.h"
 #include "base/runid.h"
 #include "base/text.h"
 #include "beside.h"
@@ -195,6 +196,7 @@ static void say_what_is_right(const struct rebuilding *rebuilding)
 enum exit_code rebuild(struct books *books)
 {
 	struct rebuilding rebuilding = { .books = books };
+	char runs[COUNT_TEXT], pins[COUNT_TEXT], salvages[COUNT_TEXT];
 	struct error error = { 0 };
 	int r = store_open(books->settings.database, STORE_RENEW, &books->store, &error);
 
@@ -212,9 +214,10 @@ enum exit_code rebuild(struct books *books)
 		notice("%s", error.text);
 		return EXIT_STATE;
 	}
-	(void)printf("new database %s: %zu runs, %zu pins and %zu salvages read in, %zu not\n",
-		books->settings.database, rebuilding.runs, rebuilding.pins, rebuilding.salvages,
-		rebuilding.failed);
+	(void)printf("new database %s: %s, %s and %s read in, %zu not\n", books->settings.database,
+		count_format(runs, rebuilding.runs, "run"),
+		count_format(pins, rebuilding.pins, "pin"),
+		count_format(salvages, rebuilding.salvages, "salvage"), rebuilding.failed);
 	say_what_is_right(&rebuilding);
 	return rebuilding.failed ? EXIT_ATTENTION : EXIT_DONE;
 }

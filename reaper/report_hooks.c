@@ -1,5 +1,6 @@
 #include "report_hooks.h"
 
+#include "base/count.h"
 #include "base/json_out.h"
 #include "base/text.h"
 #include "base/timespan.h"
@@ -61,7 +62,7 @@ static char *again_text(const struct report *report, const struct duty *duty)
 
 char *report_duty_text(const struct report *report, const struct duty *duty)
 {
-	char since[TIMESPAN_TEXT], last[TIMESPAN_TEXT];
+	char since[TIMESPAN_TEXT], last[TIMESPAN_TEXT], times[COUNT_TEXT];
 	char *again CLEANUP(mem_done) = NULL, *why CLEANUP(mem_done) = NULL;
 	enum duty_wait wait = waits_for(report, duty);
 
@@ -74,9 +75,9 @@ char *report_duty_text(const struct report *report, const struct duty *duty)
 		return NULL;
 	again = again_text(report, duty);
 	why = text_escape_prose(duty->error);
-	return mem_printf("failed %lld time%s in a row since %s, last %s, %s: %s",
-		(long long)duty->count, duty->count == 1 ? "" : "s",
-		moment_format(since, duty->since_s), moment_format(last, duty->last_s), again, why);
+	return mem_printf("failed %s in a row since %s, last %s, %s: %s",
+		count_format(times, duty->count, "time"), moment_format(since, duty->since_s),
+		moment_format(last, duty->last_s), again, why);
 }
 
 /* ---------------------------------------------------------------------------- what would be run */
@@ -123,7 +124,7 @@ static void print_would(const struct report *report, enum duty_kind kind, FILE *
 {
 	const struct inventory *inventory = report->inventory;
 	struct naming naming CLEANUP(naming_done) = { 0 };
-	char *program CLEANUP(mem_done) = NULL;
+	char *program CLEANUP(mem_done) = NULL, runs[COUNT_TEXT];
 
 	if (!hooks_program(report->settings, kind))
 		return;
@@ -140,8 +141,8 @@ static void print_would(const struct report *report, enum duty_kind kind, FILE *
 	if (!naming.count)
 		return;
 	program = text_escape(hooks_program(report->settings, kind));
-	(void)fprintf(file, "hook: %s %s would run for %zu run%s%s: %s%s\n", duty_name(kind),
-		program, naming.count, naming.count == 1 ? "" : "s",
+	(void)fprintf(file, "hook: %s %s would run for %s%s: %s%s\n", duty_name(kind), program,
+		count_format(runs, naming.count, "run"),
 		kind == DUTY_REVOKE ? ", before anything of them is touched"
 				    : " when they are gone",
 		naming.text.data, naming.count > RUNS_SHOWN ? " …" : "");

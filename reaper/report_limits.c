@@ -1,6 +1,7 @@
 /* What keeps or presses the plan as a whole, in words. */
 #include "report.h"
 
+#include "base/count.h"
 #include "base/text.h"
 #include "base/timespan.h"
 
@@ -28,14 +29,14 @@ static void print_hold(const struct hold *hold, FILE *file)
 
 static void print_brake(const struct brake *brake, const struct limit_settings *limits, FILE *file)
 {
-	char until[TIMESPAN_TEXT];
+	char until[TIMESPAN_TEXT], runs[COUNT_TEXT];
 
 	if (brake->state == BRAKE_OFF)
 		return;
 	(void)moment_format(until, brake->until_s);
 	(void)fprintf(file,
-		"brake: %zu of %zu runs with proof are due (brake_runs %lld, brake_share %lld%%): ",
-		brake->due, brake->proven, (long long)limits->brake_runs,
+		"brake: %zu of %s with proof are due (brake_runs %lld, brake_share %lld%%): ",
+		brake->due, count_format(runs, brake->proven, "run"), (long long)limits->brake_runs,
 		(long long)limits->brake_share);
 	if (brake->state == BRAKE_HOLDS)
 		(void)fprintf(file, "they stay until %s; --yes and --run pass it\n", until);

@@ -1,6 +1,7 @@
 #include "report_progress.h"
 
 #include "base/clock.h"
+#include "base/count.h"
 #include "base/display.h"
 #include "base/text.h"
 #include "report_columns.h"
@@ -12,7 +13,9 @@ enum {
 
 static void add_share(struct text *line, const struct progress *progress)
 {
-	text_addf(line, "%zu of %zu runs", progress->done, progress->all);
+	char runs[COUNT_TEXT];
+
+	text_addf(line, "%zu of %s", progress->done, count_format(runs, progress->all, "run"));
 }
 
 static void add_run(struct text *line, const struct progress *progress)

@@ -1,5 +1,6 @@
 #include "report_stats.h"
 
+#include "base/count.h"
 #include "base/timespan.h"
 #include "html_text.h"
 #include "report_stats_plot.h"
@@ -151,9 +152,11 @@ static double share(int64_t part, int64_t whole)
 
 static void print_there_tile(const struct stats *stats, FILE *file)
 {
+	char runs[COUNT_TEXT];
+
 	put(file, "<div class=\"tile\"><h2>On disk now</h2><b id=\"there\">");
 	html_size(file, stats->all.bytes);
-	(void)fprintf(file, "</b><p>%zu run%s", stats->all.runs, stats->all.runs == 1 ? "" : "s");
+	(void)fprintf(file, "</b><p>%s", count_format(runs, stats->all.runs, "run"));
 	if (stats->pinned.runs)
 		(void)fprintf(file, ", %.0f&nbsp;%% held by %zu pinned",
 			share(stats->pinned.bytes, stats->all.bytes), stats->pinned.runs);
@@ -237,6 +240,8 @@ static void print_heap(
 
 static void print_heaps(const struct stats *stats, FILE *file)
 {
+	char runs[COUNT_TEXT];
+
 	put(file, "<section><h2>On disk now, by state</h2>\n<div class=\"stack\">");
 	for (enum report_state state = 0; state < STATE_COUNT; state++)
 		if (stats->states[state].bytes > 0)
@@ -251,10 +256,8 @@ static void print_heaps(const struct stats *stats, FILE *file)
 	print_heap("", "of all: pinned", &stats->pinned, stats->all.bytes, file);
 	put(file, "</table>");
 	if (stats->all.unmeasured)
-		(void)fprintf(file,
-			"<p class=\"soft\">%zu runs are not measured, or not to the "
-			"end.</p>",
-			stats->all.unmeasured);
+		(void)fprintf(file, "<p class=\"soft\">Not measured, or not to the end: %s.</p>",
+			count_format(runs, stats->all.unmeasured, "run"));
 	put(file, "</section>\n");
 }
 
@@ -312,7 +315,7 @@ static void print_unseen(const struct inventory *inventory, FILE *file)
 static void print_head(const struct stats_report *report, FILE *file)
 {
 	const struct stats *stats = report->stats;
-	char from[STATS_DATE], to[STATS_DATE];
+	char from[STATS_DATE], to[STATS_DATE], days[COUNT_TEXT];
 
 	put(file, "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
 		  "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; "
@@ -324,9 +327,8 @@ static void print_head(const struct stats_report *report, FILE *file)
 	put(file, style);
 	put(file, "</style>\n</head>\n<body>\n<main>\n<header><h1>What runs left behind on ");
 	html_text(file, report->host);
-	(void)fprintf(file,
-		"</h1><p>%lld days, %s to %s (UTC)</p></header>\n<div class=\"tiles\">\n",
-		(long long)stats->days, stats_date(from, stats->day),
+	(void)fprintf(file, "</h1><p>%s, %s to %s (UTC)</p></header>\n<div class=\"tiles\">\n",
+		count_format(days, stats->days, "day"), stats_date(from, stats->day),
 		stats_date(to, stats->day + stats->days - 1));
 	print_freed_tile(stats, file);
 	print_gone_tile(stats, file);

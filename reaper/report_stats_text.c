@@ -1,5 +1,6 @@
 #include "report_stats.h"
 
+#include "base/count.h"
 #include "base/display.h"
 #include "base/text.h"
 #include "report.h"
@@ -58,8 +59,9 @@ static void print_reclaimed(const struct stats_figures *figures, FILE *file)
 {
 	struct stats_cause sum = stats_sum(figures);
 	char *freed CLEANUP(mem_done) = report_size_text(sum.bytes);
+	char runs[COUNT_TEXT];
 
-	(void)fprintf(file, "%s freed, %lld runs gone", freed, (long long)sum.reaped);
+	(void)fprintf(file, "%s freed, %s gone", freed, count_format(runs, sum.reaped, "run"));
 	if (figures->partial || figures->failed)
 		(void)fprintf(file, ", %lld in part, %lld failed", (long long)figures->partial,
 			(long long)figures->failed);
@@ -69,9 +71,10 @@ static void print_leaked(const struct stats_figures *figures, int64_t days, FILE
 {
 	int64_t leaks = stats_sum(figures).leaks;
 	double percent = stats_leak_percent(figures);
+	char runs[COUNT_TEXT];
 
-	(void)fprintf(
-		file, "%lld runs, %.1f a day", (long long)leaks, (double)leaks / (double)days);
+	(void)fprintf(file, "%s, %.1f a day", count_format(runs, leaks, "run"),
+		(double)leaks / (double)days);
 	if (percent >= 0)
 		(void)fprintf(file, ", %.1f in 100 of %lld on record", percent,
 			(long long)figures->registered);
@@ -81,8 +84,9 @@ static void print_there(const struct stats *stats, FILE *file)
 {
 	char *all CLEANUP(mem_done) = report_size_text(stats->all.bytes);
 	char *pinned CLEANUP(mem_done) = report_size_text(stats->pinned.bytes);
+	char runs[COUNT_TEXT];
 
-	(void)fprintf(file, "there now  %zu runs, %s", stats->all.runs, all);
+	(void)fprintf(file, "there now  %s, %s", count_format(runs, stats->all.runs, "run"), all);
 	if (stats->pinned.runs)
 		(void)fprintf(file, "; %zu of them pinned, %s (%.0f%%)", stats->pinned.runs, pinned,
 			stats->all.bytes
@@ -95,10 +99,10 @@ static void print_summary(const struct stats_report *report, FILE *file)
 {
 	char *host CLEANUP(mem_done) = text_escape(report->host);
 	const struct stats *stats = report->stats;
-	char from[STATS_DATE], to[STATS_DATE];
+	char from[STATS_DATE], to[STATS_DATE], days[COUNT_TEXT];
 
-	(void)fprintf(file, "%lld days on %s, %s to %s (UTC)\n\n", (long long)stats->days, host,
-		stats_date(from, stats->day), stats_date(to, stats->day + stats->days - 1));
+	(void)fprintf(file, "%s on %s, %s to %s (UTC)\n\n", count_format(days, stats->days, "day"),
+		host, stats_date(from, stats->day), stats_date(to, stats->day + stats->days - 1));
 	(void)fputs("reclaimed  ", file);
 	print_reclaimed(&stats->total, file);
 	if (stats->before_known) {
@@ -178,6 +182,7 @@ static void print_heaps(const struct stats_report *report, FILE *file)
 {
 	const struct stats *stats = report->stats;
 	struct scale scale = scale_of(report, 36, stats->all.bytes);
+	char runs[COUNT_TEXT];
 
 	(void)fprintf(
 		file, "\n%-*s  %6s  %*s\n", NAME_ROOM, "THERE NOW", "RUNS", SIZE_ROOM, "SIZE");
@@ -185,8 +190,8 @@ static void print_heaps(const struct stats_report *report, FILE *file)
 		print_heap(&scale, report_state_name(state), &stats->states[state], file);
 	print_heap(&scale, "of all: pinned", &stats->pinned, file);
 	if (stats->all.unmeasured)
-		(void)fprintf(file, "%zu runs are not measured, or not to the end\n",
-			stats->all.unmeasured);
+		(void)fprintf(file, "not measured, or not to the end: %s\n",
+			count_format(runs, stats->all.unmeasured, "run"));
 }
 
 static void print_largest(const struct stats_report *report, FILE *file)

@@ -1,5 +1,6 @@
 #include "report.h"
 
+#include "base/count.h"
 #include "base/display.h"
 #include "base/text.h"
 #include "failures_text.h"
@@ -178,12 +179,14 @@ static void print_space(const struct report_totals *totals, FILE *file)
 	char *due CLEANUP(mem_done) = report_size_text(totals->due_bytes);
 	char *kept CLEANUP(mem_done) = report_size_text(totals->kept_bytes);
 	char *pinned CLEANUP(mem_done) = report_size_text(totals->pinned_bytes);
+	char runs[COUNT_TEXT];
 
 	if (totals->measured + totals->cut == 0)
 		return;
 	(void)fprintf(file, "on disk: %s to be freed, %s kept, of it %s pinned", due, kept, pinned);
 	if (totals->unmeasured)
-		(void)fprintf(file, "; %zu runs are not measured", totals->unmeasured);
+		(void)fprintf(
+			file, "; not measured: %s", count_format(runs, totals->unmeasured, "run"));
 	if (totals->cut)
 		(void)fprintf(file, ", %zu of them for want of time or rights ('>': at least)",
 			totals->cut);
@@ -194,19 +197,21 @@ void report_totals_line(const struct report *report, FILE *file)
 {
 	struct report_totals totals = report_count(report);
 	char *bytes CLEANUP(mem_done) = report_size_text(totals.bytes_freed);
+	char runs[COUNT_TEXT];
 
+	(void)count_format(runs, totals.runs, "run");
 	if (report->kind == REPORT_PLAN)
-		(void)fprintf(file, "%zu runs: %zu to reap, %zu to stop, %zu kept", totals.runs,
-			totals.reap, totals.stop, totals.keep);
+		(void)fprintf(file, "%s: %zu to reap, %zu to stop, %zu kept", runs, totals.reap,
+			totals.stop, totals.keep);
 	else
 		(void)fprintf(file,
-			"%zu runs: %zu reaped, %zu partial, %zu failed, %zu stopped, %zu kept; %s "
+			"%s: %zu reaped, %zu partial, %zu failed, %zu stopped, %zu kept; %s "
 			"freed in "
 			"%.1fs",
-			totals.runs, totals.reaped, totals.partial, totals.failed, totals.stopped,
+			runs, totals.reaped, totals.partial, totals.failed, totals.stopped,
 			totals.keep, bytes, (double)report->took_ms / 1000.0);
 	if (totals.hidden)
-		(void)fprintf(file, "; %zu of them are not shown", totals.hidden);
+		(void)fprintf(file, "; %zu not shown", totals.hidden);
 	(void)fputc('\n', file);
 	print_space(&totals, file);
 }
@@ -215,14 +220,14 @@ void report_totals_line(const struct report *report, FILE *file)
 static void print_put_off(const struct report *report, FILE *file)
 {
 	const struct inventory *inventory = report->inventory;
+	char runs[COUNT_TEXT];
 	size_t count = 0;
 
 	for (size_t i = 0; i < inventory->run_count; i++)
 		count += inventory->runs[i]->decision.reason == REASON_DEFERRED;
 	if (report->kind == REPORT_PASS && count)
-		(void)fprintf(file,
-			"left for the next pass: %zu due runs that this one did not come to\n",
-			count);
+		(void)fprintf(file, "left for the next pass: %s that this one did not come to\n",
+			count_format(runs, count, "due run"));
 }
 
 /* Of a visit: processes that may not be looked at are told, and keep nothing. */

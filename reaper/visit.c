@@ -1,6 +1,7 @@
 #include "visit.h"
 
 #include "backend/worktree_repo.h"
+#include "base/count.h"
 #include "base/pathname.h"
 #include "base/text.h"
 #include "config.h"
@@ -192,17 +193,19 @@ enum exit_code visit_each(const struct options *options, visit_act *act)
 {
 	struct finding finding CLEANUP(finding_done) = { 0 };
 	enum exit_code code = find_all(&finding, &options->repos);
+	char what[COUNT_TEXT];
 
 	if (code != EXIT_DONE)
 		return code; /* a typing error: nothing has been done yet */
 	if (finding.unread) {
-		notice("%zu directories could not be looked into for repositories", finding.unread);
+		notice("could not look into %s for repositories",
+			count_format(what, finding.unread, "directory"));
 		code = EXIT_BLIND;
 	}
 	for (size_t i = 0; i < finding.commons.count; i++) {
 		if (signals_stop_wanted()) {
-			notice("asked to stop: %zu repositories were not visited",
-				finding.commons.count - i);
+			notice("asked to stop, and did not visit %s",
+				count_format(what, finding.commons.count - i, "repository"));
 			return exit_code_worse(code, EXIT_BLIND);
 		}
 		if (i > 0) /* a key pressed twice answers one question, not the next one too */

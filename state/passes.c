@@ -1,6 +1,7 @@
 #include "passes.h"
 
 #include "base/clock.h"
+#include "base/count.h"
 #include "db.h"
 #include "history.h"
 #include "lock_held.h"
@@ -152,15 +153,17 @@ static int pass_note(struct store *store, const char *pass, int64_t now_s,
 	const struct pass_counts *counts, struct error *error)
 {
 	char *detail CLEANUP(mem_done) = NULL;
+	char runs[COUNT_TEXT];
 
 	if (!counts->reaped && !counts->partial && !counts->failed && !counts->stopped &&
 		!counts->exit_code && !counts->blind)
 		return 0;
-	detail = mem_printf("%lld runs: %lld reaped, %lld partly, %lld failed, %lld stopped; exit "
+	detail = mem_printf("%s: %lld reaped, %lld partly, %lld failed, %lld stopped; exit "
 			    "code %d%s%s",
-		(long long)counts->runs, (long long)counts->reaped, (long long)counts->partial,
-		(long long)counts->failed, (long long)counts->stopped, counts->exit_code,
-		counts->blind ? "; blind: " : "", counts->blind ? counts->blind : "");
+		count_format(runs, counts->runs, "run"), (long long)counts->reaped,
+		(long long)counts->partial, (long long)counts->failed, (long long)counts->stopped,
+		counts->exit_code, counts->blind ? "; blind: " : "",
+		counts->blind ? counts->blind : "");
 	return history_add(store,
 		&(struct history_entry){
 			.at_s = now_s,

@@ -1,3 +1,4 @@
+#include "base/count.h"
 #include "base/runid.h"
 #include "base/text.h"
 #include "base/timespan.h"
@@ -279,8 +280,9 @@ static int create(struct registration *registration, struct error *error)
 
 static int note_history(struct registration *registration, struct error *error)
 {
-	char *detail CLEANUP(mem_done) =
-		mem_printf("%zu resources told", registration->told->resource_count);
+	char resources[COUNT_TEXT];
+	char *detail CLEANUP(mem_done) = mem_printf(
+		"%s told", count_format(resources, registration->told->resource_count, "resource"));
 
 	return history_add(registration->store,
 		&(struct history_entry){

@@ -1,4 +1,5 @@
 #include "salvages.h"
+#include "base/count.h"
 #include "base/runid.h"
 #include "base/text.h"
 #include "db.h"
@@ -152,8 +153,9 @@ int salvages_add(
 	struct store *store, const char *pass, const struct salvage *salvage, struct error *error)
 {
 	struct transaction transaction CLEANUP(transaction_done) = { 0 };
+	char bytes[COUNT_TEXT];
 	char *detail CLEANUP(mem_done) =
-		mem_printf("%lld bytes of %s", (long long)salvage->bytes, salvage->tree);
+		mem_printf("%s of %s", count_format(bytes, salvage->bytes, "byte"), salvage->tree);
 	int r = runid_check(salvage->run, error);
 
 	if (r < 0)

@@ -3,6 +3,7 @@
 #include "proc.h"
 #include "processes.h"
 
+#include "base/count.h"
 #include "base/text.h"
 
 #include <dirent.h>
@@ -455,6 +456,7 @@ static void search_done(struct search *search)
 static int search_run(struct search *search, struct error *error)
 {
 	int first CLEANUP(fd_done) = -EBADF;
+	char processes[COUNT_TEXT];
 	int r = top_read(&search->top);
 
 	if (r < 0)
@@ -463,9 +465,9 @@ static int search_run(struct search *search, struct error *error)
 	if (r < 0)
 		return r;
 	if (search->unseen)
-		return error_say(error, EACCES,
-			"%u processes could not be looked at, the first is %s: %s%s",
-			search->unseen, search->first_unseen, strerror(search->first_code),
+		return error_say(error, EACCES, "could not look at %s, the first is %s: %s%s",
+			count_format(processes, search->unseen, "process"), search->first_unseen,
+			strerror(search->first_code),
 			geteuid() == 0 ? "" : "; only root may see where all of them work");
 	first = proc_open(1);
 	if (first == -ESRCH) /* pid 1 is always there: what is not shown is hidden */

@@ -32,7 +32,7 @@ code=0
 said=$(reap check --new-database 2>&1) || code=$?
 check "not all was read in: 1" same 1 "$code"
 check "how much was, and was not, is said" \
-	says 'new database .*: 1 runs, 1 pins and 0 salvages read in, 7 not' "$said"
+	says 'new database .*: 1 run, 1 pin and 0 salvages read in, 7 not' "$said"
 check "the marker that cannot be read is named" says "not read in: .*rubbish.sbx" "$said"
 check "the pin that cannot be read is named" says "not read in: .*plain.keep" "$said"
 check "two markers that say the same are named" \

@@ -652,7 +652,7 @@ static void a_pass_that_had_no_time_for_any_run_says_so(void **state)
 	(void)add_other(world);
 	sim->look_ms = 2000;
 	assert_int_equal(ended(verb_start(world, "--yes --time-budget 1s")), EXIT_ATTENTION);
-	assert_non_null(strstr(said(world), "none of 1 due runs had a turn"));
+	assert_non_null(strstr(said(world), "none of 1 due run had a turn"));
 	sim->look_ms = 0;
 	assert_int_equal(ended(verb_start(world, "--yes")), EXIT_DONE);
 	assert_null(strstr(said(world), "had a turn"));

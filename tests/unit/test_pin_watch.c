@@ -77,7 +77,7 @@ static void the_first_end_comes_first_and_many_are_counted(void **state)
 	text = told(&watched);
 	assert_true(text_starts(text, "the pin of l by anna ends at "));
 	assert_non_null(strstr(text, "(in 1h)\nthe pin of k by anna"));
-	assert_non_null(strstr(text, "\n2 more pins end within a day"));
+	assert_non_null(strstr(text, "\nending within a day as well: 2 pins, see"));
 	assert_null(strstr(text, "late"));
 }
 

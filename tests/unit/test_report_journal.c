@@ -166,7 +166,7 @@ static void an_entry_has_what_a_program_looks_for(void **state)
 	assert_field(pass, "SBX_REAPED=1");
 	assert_field(pass, "SBX_BYTES=4096");
 	assert_field(pass, "SBX_DURATION_US=1500000");
-	assert_field(pass, "MESSAGE=1 runs: 1 reaped, 0 partial, 0 failed, 0 stopped, 0 kept; 4.0K "
+	assert_field(pass, "MESSAGE=1 run: 1 reaped, 0 partial, 0 failed, 0 stopped, 0 kept; 4.0K "
 			   "freed in 1.5s");
 }
 

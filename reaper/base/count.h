@@ -1,0 +1,14 @@
+/*
+ * A number and what it counts, as a sentence has them.
+ */
+#pragma once
+
+#include "base.h"
+
+enum { COUNT_TEXT = 64 };
+
+/*
+ * "1 run", "2 runs", "0 entries": `noun` is one of them, and of the kind whose plural has an s behind it.
+ * Returns buffer.
+ */
+const char *count_format(char buffer[COUNT_TEXT], int64_t count, const char *noun);
