@@ -346,9 +346,10 @@ static int apply_claimed(
 			changed_text(teardown), error);
 	changed = marker_says_same(teardown->run->marker, run->marker) ? marker_changed(teardown)
 								       : TRI_YES;
-	if (changed != TRI_NO) {
-		const struct ending *ending =
-			changed == TRI_YES ? &ending_marker : &ending_marker_unread;
+	teardown->marker_changed = changed != TRI_NO;
+	teardown->unread = changed == TRI_UNKNOWN;
+	if (teardown->marker_changed) {
+		const struct ending *ending = ending_of(teardown);
 
 		return keep_changed(teardown, run, arena, ending->reason, ending->why, error);
 	}

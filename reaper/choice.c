@@ -1,6 +1,7 @@
 #include "choice.h"
 
 #include "base/text.h"
+#include "config.h"
 #include "notice.h"
 #include "report.h"
 #include "run_guess.h"
@@ -52,7 +53,8 @@ void choice_done(struct choice *choice)
 	*choice = (struct choice){ 0 };
 }
 
-int choice_read(const struct options *options, struct choice *ret_choice, struct error *error)
+static int choice_read(
+	const struct options *options, struct choice *ret_choice, struct error *error)
 {
 	char *shown CLEANUP(mem_done) = NULL;
 	int r;
@@ -75,10 +77,43 @@ int choice_read(const struct options *options, struct choice *ret_choice, struct
 	return 0;
 }
 
-enum exit_code choice_refused(const struct error *error)
+enum exit_code choice_open(
+	const struct options *options, struct settings *settings, struct choice *ret_choice)
 {
-	notice("%s", error->text);
-	return EXIT_USAGE;
+	struct error error = { 0 };
+
+	if (choice_read(options, ret_choice, &error) < 0) {
+		settings_done(settings);
+		notice("%s", error.text);
+		return EXIT_USAGE;
+	}
+	if (options->time_budget_ms >= 0)
+		settings->limits.time_budget_ms = options->time_budget_ms;
+	return EXIT_DONE;
+}
+
+struct inventory_request choice_request(
+	const struct choice *choice, const struct options *options, struct progress *progress)
+{
+	return (struct inventory_request){
+		.early = choice->early,
+		.chosen = choice->runs,
+		.progress = progress,
+		.now_s = options->now_s,
+		.size = options->size ? SIZE_MEASURE : SIZE_SKIP,
+	};
+}
+
+struct plan_wish choice_wish(const struct choice *choice, const struct options *options,
+	const struct world *world, bool confirmed)
+{
+	return (struct plan_wish){
+		.world = world,
+		.confirmed = confirmed,
+		.only = choice->runs,
+		.approval = choice->approval,
+		.max_runs = options->max >= 0 ? options->max : world->settings->limits.max_runs,
+	};
 }
 
 void choice_tell_missing(const struct choice *choice, const struct inventory *inventory)

@@ -1,11 +1,13 @@
 /*
  * Which runs a pass, or a dry run, is for: those that --run names, those of the plan that a person
- * approved (--plan), or all.
+ * approved (--plan), or all; and what its options say of how to look and to plan.
  */
 #pragma once
 
 #include "exit_code.h"
+#include "inventory.h"
 #include "options.h"
+#include "plan.h"
 #include "state/approval.h"
 
 struct choice {
@@ -18,14 +20,20 @@ struct choice {
 };
 
 /*
- * Reads the plan where one is given: from its file, or stdin. 0, or -errno with an error that names
- * it. Borrows from the options and is not to be moved; choice_done() in any case.
+ * Reads the plan where one is given: from its file, or stdin; and puts into the settings, which are to be
+ * opened next, what the options say instead of them. EXIT_DONE; EXIT_USAGE when the plan could not be
+ * read, which is said, and the settings are freed. Borrows from the options and is not to be moved;
+ * choice_done() in any case.
  */
-int choice_read(const struct options *options, struct choice *ret_choice, struct error *error);
+enum exit_code choice_open(
+	const struct options *options, struct settings *settings, struct choice *ret_choice);
 void choice_done(struct choice *choice);
 
-/* How a command answers when it could not be read. */
-enum exit_code choice_refused(const struct error *error);
+/* How to look for it, and to plan; `confirmed`: a person has seen the plan, or does not want to. */
+struct inventory_request choice_request(
+	const struct choice *choice, const struct options *options, struct progress *progress);
+struct plan_wish choice_wish(const struct choice *choice, const struct options *options,
+	const struct world *world, bool confirmed);
 
 /* Says which of the runs are none that anything is known of: mistyped, or gone since. */
 void choice_tell_missing(const struct choice *choice, const struct inventory *inventory);

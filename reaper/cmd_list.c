@@ -21,21 +21,10 @@ static int list_plan(const struct options *options, const struct choice *choice,
 	struct error *error)
 {
 	struct report_progress shown CLEANUP(report_progress_clear) = { 0 };
-	const struct inventory_request request = {
-		.early = choice->early,
-		.chosen = choice->runs,
-		.progress = report_progress_start(
-			&shown, stderr, terminal_ask(options->json ? -EBADF : STDERR_FILENO)),
-		.now_s = options->now_s,
-		.size = options->size ? SIZE_MEASURE : SIZE_SKIP,
-	};
-	const struct plan_wish wish = {
-		.world = &session->world,
-		.confirmed = options->yes,
-		.only = choice->runs,
-		.approval = choice->approval,
-		.max_runs = options->max >= 0 ? options->max : session->settings.limits.max_runs,
-	};
+	const struct inventory_request request = choice_request(choice, options,
+		report_progress_start(
+			&shown, stderr, terminal_ask(options->json ? -EBADF : STDERR_FILENO)));
+	const struct plan_wish wish = choice_wish(choice, options, &session->world, options->yes);
 	int r = inventory_gather(inventory, &session->world, &request, error);
 
 	if (r < 0)
@@ -66,16 +55,12 @@ enum exit_code cmd_list_by(const struct options *options, struct settings *setti
 	struct error error = { 0 };
 	char pass[PASS_ID];
 	struct report report;
+	enum exit_code code = choice_open(options, settings, &choice);
 	int r;
 
-	r = choice_read(options, &choice, &error);
-	if (r < 0) {
-		settings_done(settings);
-		return choice_refused(&error);
-	}
+	if (code != EXIT_DONE)
+		return code;
 	r = session_open(&session, settings, STORE_READ, &error);
-	if (options->time_budget_ms >= 0)
-		session.settings.limits.time_budget_ms = options->time_budget_ms;
 	if (r >= 0)
 		r = list_plan(options, &choice, &session, &inventory, &plan, &error);
 	if (r < 0)

@@ -132,20 +132,10 @@ static struct progress *watch(struct reaping *reaping)
 static int make_plan(struct reaping *reaping, struct error *error)
 {
 	const struct options *options = reaping->options;
-	const struct inventory_request request = {
-		.early = reaping->choice.early,
-		.chosen = reaping->choice.runs,
-		.progress = watch(reaping),
-		.size = options->size ? SIZE_MEASURE : SIZE_SKIP,
-	};
-	const struct plan_wish wish = {
-		.world = &reaping->session.world,
-		.confirmed = options->yes || will_ask(options),
-		.only = reaping->choice.runs,
-		.approval = reaping->choice.approval,
-		.max_runs = options->max >= 0 ? options->max
-					      : reaping->session.settings.limits.max_runs,
-	};
+	const struct inventory_request request =
+		choice_request(&reaping->choice, options, watch(reaping));
+	const struct plan_wish wish = choice_wish(&reaping->choice, options,
+		&reaping->session.world, options->yes || will_ask(options));
 	int r = inventory_gather(&reaping->inventory, &reaping->session.world, &request, error);
 
 	report_progress_clear(&reaping->shown);
@@ -396,22 +386,19 @@ static enum exit_code reap_by(const struct options *options, struct settings *se
 {
 	struct reaping reaping CLEANUP(reaping_done) = { .options = options, .lock = -EBADF };
 	struct error error = { 0 };
+	enum exit_code code;
 	int64_t asked_ms;
 	bool due;
 	int r;
 
 	reaping.start_ms = clock_boot_ms();
 	(void)pass_id(reaping.pass, clock_wall_s());
-	r = choice_read(options, &reaping.choice, &error);
-	if (r < 0) {
-		settings_done(settings);
-		return choice_refused(&error);
-	}
+	code = choice_open(options, settings, &reaping.choice);
+	if (code != EXIT_DONE)
+		return code;
 	r = session_open(&reaping.session, settings, STORE_WRITE, &error);
 	if (r < 0)
 		return publish(&reaping, NULL, complain(&error, r));
-	if (options->time_budget_ms >= 0)
-		reaping.session.settings.limits.time_budget_ms = options->time_budget_ms;
 	r = take_lock(&reaping, &error);
 	if (r == -EBUSY)
 		return EXIT_LOCKED;

@@ -1,6 +1,7 @@
 /* Which processes work in which directories: the second half of processes.h. */
 #include "mount_leave.h"
 #include "proc.h"
+#include "process_user.h"
 #include "processes.h"
 
 #include "base/count.h"
@@ -17,8 +18,7 @@
 enum {
 	CLEARED = 256,          /* slots; a power of two is not needed */
 	LEVELS_MAX = 64 * 1024, /* a tree may be deeper on purpose: then nothing is said about it */
-	CGROUPS_TEXT = 16 * 1024,
-	STATUS_TEXT = 4096 /* the lines that matter come first */
+	CGROUPS_TEXT = 16 * 1024
 };
 
 /*
@@ -381,29 +381,10 @@ static bool all_closed(const struct search *search)
 	return search->count > 0;
 }
 
-/* Of the system's own part of a user's session: systemd --user and its (sd-pam), which no run starts. */
-static bool is_session_manager(int entry)
-{
-	char cgroups[PROC_TEXT], group[PROC_COMM];
-
-	(void)snprintf(group, sizeof(group),
-		"0::/user.slice/user-%u.slice/user@%u.service/init.scope\n", getuid(), getuid());
-	return proc_read(entry, "cgroup", cgroups, sizeof(cgroups)) > 0 && strstr(cgroups, group);
-}
-
 /* Whether the word that was given for closed places covers it: see processes.h. */
 static bool is_elsewhere(const struct search *search, int entry)
 {
-	char status[STATUS_TEXT];
-	const char *line;
-	unsigned uid;
-
-	if (!all_closed(search) || proc_read(entry, "status", status, sizeof(status)) < 0)
-		return false;
-	line = strstr(status, "\nUid:\t");
-	if (!line || sscanf(line, "\nUid:\t%u", &uid) != 1)
-		return false;
-	return uid != getuid() || is_session_manager(entry);
+	return all_closed(search) && process_is_another_users(entry);
 }
 
 static void search_entry(struct search *search, pid_t pid)

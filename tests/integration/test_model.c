@@ -40,7 +40,7 @@
 
 enum {
 	SECONDS_LONG = 1800,
-	WORLDS = 100,
+	WORLDS = 300,
 	SEED = 4,
 	WORKERS = 2,
 	WORDS_MAX = 32,
@@ -1280,13 +1280,15 @@ static void what_was_found_before_is_right(void **state)
 static void random_worlds_go_as_the_model_says(void **state)
 {
 	unsigned worlds = 0, gone = 0;
+	int64_t began_s = real_s();
 	bool well = work_all(*state, work);
 
 	for (unsigned i = 0; i < WORKERS; i++) {
 		worlds += task->worlds[i];
 		gone += task->gone[i];
 	}
-	print_message("# %u worlds, %u runs reaped\n", worlds, gone);
+	print_message("# %u worlds, %u runs reaped, in %lld s\n", worlds, gone,
+		(long long)(real_s() - began_s));
 	assert_true(well && worlds > 0 && gone > 0);
 }
 
