@@ -44,6 +44,7 @@ check "the rules use names that a pass writes" same "" "$(unknown_names "$rules"
 check "the dashboard does, too" same "" "$(unknown_names "$dashboard")"
 check "the dashboard shows what hooks are owed" same "sbx_reap_after_hooks sbx_reap_revocations" \
 	"$(names "$dashboard" | grep -E 'hooks|revocations' | paste -sd' ')"
+# shellcheck disable=SC2016 # jq's variables
 overlapping='[.panels[] | {id} + .gridPos] | . as $all | .[] as $a | $all[] as $b
 	| select($a.id < $b.id and $a.x < $b.x + $b.w and $b.x < $a.x + $a.w and $a.y < $b.y + $b.h and $b.y < $a.y + $a.h)
 	| "\($a.id) \($b.id)"'
