@@ -113,6 +113,9 @@ $(SWEEPS:%=$(BUILD)/tests/integration/%): $(BUILD)/tests/whole/main.o
 $(BUILD)/tests/integration/test_model $(BUILD)/tests/integration/test_killed_everywhere: \
 	ALL_LDFLAGS += -Wl,--wrap=errand_run
 
+# No systemd is there to see a mount.
+$(BUILD)/tests/unit/test_probe_canary_tidy: ALL_LDFLAGS += -Wl,--wrap=bus_mount_wait
+
 tests: all $(TESTS)
 
 # The sweeps fit into every run of the tests without sanitizers.

@@ -40,3 +40,6 @@ void check_leftovers(struct check *check);
 
 /* Whether the pass that systemd starts may write where it has to. After check_books(). */
 void check_unit(struct check *check);
+
+/* What probes left that were broken off, or failed. After check_books(). */
+void check_probe(struct check *check);

@@ -130,6 +130,7 @@ enum exit_code cmd_check(const struct options *options)
 	check_books(&check);
 	check_host(&check);
 	check_leftovers(&check);
+	check_probe(&check);
 	check_unit(&check);
 	return check.code;
 }

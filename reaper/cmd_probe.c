@@ -287,6 +287,9 @@ static void probe_all(struct probing *probing)
 {
 	struct error error = { 0 };
 
+	if (probing->books.settings.roots.count)
+		probe_remains_mend(
+			&probing->books.settings, probing->books.store, &probing->findings);
 	if (set_up(probing, &error) < 0) {
 		probe_findings_add(&probing->findings, "set-up",
 			signals_stop_wanted() ? PROBE_PUT_OFF : PROBE_CANNOT, "%s", error.text);
@@ -298,6 +301,8 @@ static void probe_all(struct probing *probing)
 	judge(probing);
 	if (probe_findings_worst(&probing->findings) <= PROBE_PUT_OFF)
 		probe_canaries_tidy(&probing->canaries, &probing->findings);
+	else
+		probe_canaries_leave(&probing->canaries, &probing->findings);
 }
 
 /* --------------------------------------------------------------------------------- what follows */

@@ -4,13 +4,11 @@
 #include "base/pathname.h"
 #include "beside.h"
 #include "os/bind.h"
-#include "os/empty_dir.h"
 #include "os/file.h"
 #include "os/picture.h"
 #include "probe_attend.h"
 #include "registration.h"
 #include "state/marker.h"
-#include "state/pins.h"
 #include "state/runs.h"
 
 #include <errno.h>
@@ -52,16 +50,25 @@ static struct probe_canary canary_name(
 	return canary;
 }
 
-static void name_all(struct probe_canaries *canaries, const char *id)
+static const char *canaries_around(const struct settings *settings, struct arena *arena)
+{
+	char *parent CLEANUP(mem_done) = pathname_parent(settings->roots.items[0]);
+
+	return arena_printf(arena, "%s/.sbx-probe", text_equal(parent, "/") ? "" : parent);
+}
+
+const char *probe_outside(const struct settings *settings, const char *id, struct arena *arena)
+{
+	return arena_printf(arena, "%s/%s", canaries_around(settings, arena), id);
+}
+
+void canaries_name(struct probe_canaries *canaries, const char *id)
 {
 	struct arena *arena = &canaries->arena;
-	char *parent CLEANUP(mem_done) = NULL;
 
 	canaries->root = canaries->settings->roots.items[0];
-	parent = pathname_parent(canaries->root);
-	canaries->around =
-		arena_printf(arena, "%s/.sbx-probe", text_equal(parent, "/") ? "" : parent);
-	canaries->outside = arena_printf(arena, "%s/%s", canaries->around, id);
+	canaries->around = canaries_around(canaries->settings, arena);
+	canaries->outside = probe_outside(canaries->settings, id, arena);
 	canaries->kept = arena_printf(arena, "%s/kept", canaries->outside);
 	canaries->file = arena_printf(arena, "%s/canary", canaries->kept);
 	canaries->shown = arena_printf(arena, "%s/shown", canaries->outside);
@@ -193,21 +200,6 @@ static int lead_outside(struct probe_canaries *canaries, struct error *error)
 	return r < 0 ? r : picture_add(&canaries->outside_linked, canaries->outside, error);
 }
 
-static int pin(const struct probe_canaries *canaries, const char *run, struct error *error)
-{
-	const struct pin pin = {
-		.run = run,
-		.by = "sbx-reap probe",
-		.reason = "a canary that must stay",
-		.since_s = canaries->now_s,
-		.until_s = canaries->now_s + canaries->settings->policy.pin_for_s,
-	};
-	bool known;
-	int r = pins_set(canaries->store, &pin, &known, error);
-
-	return r < 0 ? r : keep_write(canaries->root, &pin, error);
-}
-
 const struct record *canary_row(
 	const struct probe_canaries *canaries, const char *run, struct inventory *inventory)
 {
@@ -251,16 +243,17 @@ int canary_picture(const struct probe_canary *canary, struct text *picture, stru
 	return r;
 }
 
+/* The pin first: it stays until all the rest is gone, and by it the next probe finds what was left. */
 int probe_canaries_make(struct probe_canaries *canaries, const char *id, struct error *error)
 {
 	int r;
 
-	name_all(canaries, id);
+	canaries_name(canaries, id);
 	r = worktree_canary_repository(canaries->due.repo, error);
 	if (r >= 0)
-		r = make_outside(canaries, error);
+		r = canaries_pin(canaries, canary_must_stay, error);
 	if (r >= 0)
-		r = pin(canaries, canaries->pinned.run, error);
+		r = make_outside(canaries, error);
 	if (r >= 0)
 		r = make_run(canaries, &canaries->pinned, error);
 	if (r >= 0)
@@ -272,51 +265,4 @@ int probe_canaries_make(struct probe_canaries *canaries, const char *id, struct 
 	if (r >= 0)
 		r = lead_outside(canaries, error);
 	return r < 0 ? r : finish(canaries, &canaries->due, error);
-}
-
-/* ----------------------------------------------------------------------------------- tidying */
-
-static int remove_in(const char *directory, const char *name,
-	int (*remove)(int dir, const char *name, struct error *error), struct error *error)
-{
-	int dir CLEANUP(fd_done) = open(directory, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-
-	if (dir < 0)
-		return error_set(error, errno, "open %s", directory);
-	return remove(dir, name, error);
-}
-
-static int remove_outside(const struct probe_canaries *canaries, struct error *error)
-{
-	char *parent CLEANUP(mem_done) = pathname_parent(canaries->around);
-	int r = bind_unmount(canaries->shown, error);
-
-	if (r >= 0)
-		r = remove_in(canaries->kept, "canary", file_remove, error);
-	if (r >= 0)
-		r = remove_in(canaries->outside, "kept", empty_dir_remove, error);
-	if (r >= 0)
-		r = remove_in(canaries->outside, "shown", empty_dir_remove, error);
-	if (r >= 0)
-		r = remove_in(canaries->around, pathname_last(canaries->outside), empty_dir_remove,
-			error);
-	/* Those of probes that failed may lie beside it. */
-	return r < 0 ? r
-		     : remove_in(parent, pathname_last(canaries->around), empty_dir_remove, error);
-}
-
-static int unpin(const struct probe_canaries *canaries, struct error *error)
-{
-	int r = beside_remove_keeps(canaries->settings, canaries->pinned.run, error);
-
-	return r < 0 ? r : pins_drop(canaries->store, canaries->pinned.run, error);
-}
-
-void probe_canaries_tidy(struct probe_canaries *canaries, struct probe_findings *findings)
-{
-	struct error error = { 0 };
-
-	if (remove_outside(canaries, &error) < 0 || unpin(canaries, &error) < 0)
-		probe_findings_add(findings, "tidy", PROBE_FAILED,
-			"what the probe made cannot be taken away: %s", error.text);
 }

@@ -8,6 +8,7 @@
 #include "backend/worktree_canary.h"
 #include "base/text.h"
 #include "os/bus.h"
+#include "probe_attend.h"
 #include "probe_findings.h"
 #include "settings.h"
 #include "state/store.h"
@@ -35,8 +36,8 @@ struct probe_canaries {
 };
 
 /*
- * Makes them; `id` makes their names new ones. The due one becomes due last. 0 or -errno, and then
- * what was made already stays for a person; probe_canaries_done in any case.
+ * Makes them; `id`, eight hex digits, makes their names new ones. The due one becomes due last. 0 or
+ * -errno, and then what was made already stays until the next probe; probe_canaries_done in any case.
  */
 int probe_canaries_make(struct probe_canaries *canaries, const char *id, struct error *error);
 void probe_canaries_done(struct probe_canaries *canaries);
@@ -57,3 +58,31 @@ void probe_canaries_judge(struct probe_canaries *canaries, struct probe_findings
 /* Nothing is bad: takes away what is outside, and ends the pin, so that the next pass takes the rest.
  * Adds a finding where that fails. */
 void probe_canaries_tidy(struct probe_canaries *canaries, struct probe_findings *findings);
+
+/* Something is bad: all stays for a person to look at, and the pin says so. Adds a finding where that
+ * fails. */
+void probe_canaries_leave(struct probe_canaries *canaries, struct probe_findings *findings);
+
+/* Before the identifier of a probe, the name of the run that it pins. */
+#define PROBE_PINNED PROBE_PREFIX "pinned-"
+
+/* The directory of a probe's own outside of the first root, which is there; in the arena. */
+const char *probe_outside(const struct settings *settings, const char *id, struct arena *arena);
+
+enum probe_remains {
+	PROBE_BROKEN_OFF, /* or it is at work now, as its lock says */
+	PROBE_LEFT        /* it failed, and left them for a person */
+};
+
+/* Calls back for each earlier probe whose canaries are pinned still. 0 or -errno. */
+typedef void probe_remains_entry(void *context, const char *id, enum probe_remains remains);
+int probe_remains_each(
+	struct store *store, probe_remains_entry *each, void *context, struct error *error);
+
+/*
+ * Takes away what probes made outside that were broken off, wherever, and ends their pins, so that
+ * the next passes take their runs. The caller has the lock of probes, and there is a root. Adds a
+ * finding where that fails; then the pin stays, so that it is tried again.
+ */
+void probe_remains_mend(
+	const struct settings *settings, struct store *store, struct probe_findings *findings);

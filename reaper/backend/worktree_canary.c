@@ -1,8 +1,10 @@
 #include "worktree_canary.h"
 
+#include "os/file.h"
 #include "worktree_git.h"
 
 #include <errno.h>
+#include <fcntl.h>
 
 static const char main_ref[] = "refs/heads/main";
 static const char ignore[] = "*\n";
@@ -74,11 +76,34 @@ static int make_first_commit(git_repository *repository)
 	return r < 0 ? r : git_reference_create(&first, repository, main_ref, &commit, 1, NULL);
 }
 
+/* They are of a probe that was killed: what a pass locks there is another. */
+static int remove_stale_locks(const char *repo, struct error *error)
+{
+	static const struct {
+		const char *directory, *name;
+	} locks[] = { { "", "config.lock" }, { "", "HEAD.lock" }, { "/refs/heads", "main.lock" } };
+	int r = 0;
+
+	for (size_t i = 0; i < ARRAY_SIZE(locks) && r >= 0; i++) {
+		char *path CLEANUP(mem_done) = mem_printf("%s%s", repo, locks[i].directory);
+		int dir CLEANUP(fd_done) =
+			open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+
+		if (dir >= 0)
+			r = file_remove(dir, locks[i].name, error);
+		else if (errno != ENOENT)
+			r = error_set(error, errno, "open %s", path);
+	}
+	return r;
+}
+
 int worktree_canary_repository(const char *repo, struct error *error)
 {
 	git_repository *repository CLEANUP(repository_done) = NULL;
 	int r = worktree_git_begin(error);
 
+	if (r >= 0)
+		r = remove_stale_locks(repo, error);
 	if (r < 0)
 		return r;
 	r = make_repository(repo, &repository);

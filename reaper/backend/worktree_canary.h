@@ -13,7 +13,10 @@ struct worktree_canary {
 	const char *tree;   /* must not be there */
 };
 
-/* Makes the repository where it is not there, with its one commit. 0 or -errno. */
+/*
+ * Makes the repository where it is not there or was not finished, with its one commit. The caller has
+ * the lock of probes, so that nobody else writes what this does. 0 or -errno.
+ */
 int worktree_canary_repository(const char *repo, struct error *error);
 
 /*

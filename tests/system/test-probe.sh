@@ -156,8 +156,14 @@ killed_midway() {
 	due_run
 	check "but one that was not judged in an hour does" stays
 	check "in so many words" held 'never judged'
+	check "check tells that one was broken off" says '^warn +probe +a probe was broken off' "$(sbx-reap check; true)"
+	check "and what those that failed left, with the commands" same 4 "$(sbx-reap check | grep -cE 'sbx-reap unpin sbx-probe-pinned-')"
 	sbx-reap resume >/dev/null
 	check "once" goes
+	probe
+	check "the next probe is well" ended 0
+	check "and took away what that one left outside" same "4 4" "$(find "$around" -mindepth 1 -maxdepth 1 | wc -l) $(mounts)"
+	check "and its pin, but not those of the ones that failed" same 4 "$(sbx-reap pins | grep -c sbx-probe)"
 }
 
 # A unit that does its work, and something else as well.
