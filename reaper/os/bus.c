@@ -3,10 +3,16 @@
 
 #include "base/clock.h"
 #include "base/text.h"
+#include "signals.h"
 
 #include <errno.h>
 #include <systemd/sd-daemon.h>
 #include <systemd/sd-login.h>
+
+static void bus_done(struct bus **bus)
+{
+	bus_close(*bus);
+}
 
 int bus_fail(
 	struct error *error, int r, const sd_bus_error *reply, const char *what, const char *unit)
@@ -47,23 +53,58 @@ bool bus_booted(void)
 	return sd_booted() > 0;
 }
 
+static void bus_set_timeout(struct bus *bus, int64_t timeout_ms)
+{
+	(void)sd_bus_set_method_call_timeout(bus->bus, (uint64_t)timeout_ms * 1000);
+}
+
+/*
+ * Until the bus has let us in and greeted us. sd-bus connects without waiting, and has the first call
+ * wait for that: 90 s, whatever the time limit of the call (systemd 252, BUS_AUTH_TIMEOUT).
+ */
+static int bus_await(struct bus *bus)
+{
+	int64_t deadline_ms = deadline_in_ms(bus->timeout_ms);
+	int r;
+
+	while ((r = sd_bus_is_ready(bus->bus)) == 0) {
+		int64_t left_ms = deadline_left_ms(deadline_ms);
+
+		if (left_ms == 0 || signals_stop_wanted())
+			return left_ms == 0 ? -ETIME : -EINTR;
+		r = sd_bus_process(bus->bus, NULL);
+		if (r == 0)
+			r = sd_bus_wait(bus->bus,
+				(uint64_t)(left_ms < LOOK_AGAIN_MS ? left_ms : LOOK_AGAIN_MS) *
+					1000);
+		if (r < 0)
+			return r;
+	}
+	return r < 0 ? r : 0;
+}
+
 int bus_open(int64_t timeout_ms, struct bus **ret_bus, struct error *error)
 {
-	sd_bus *bus = NULL;
+	struct bus *bus CLEANUP(bus_done) = NULL;
 	int r = sd_booted();
 
 	if (r < 0)
 		return error_set(error, -r, "see whether systemd runs");
 	if (r == 0)
 		return error_say(error, ENOENT, "systemd does not run here");
-	r = geteuid() == 0 ? sd_bus_open_system(&bus) : sd_bus_open_user(&bus);
+	bus = mem_new(sizeof(*bus));
+	bus->timeout_ms = timeout_ms;
+	r = geteuid() == 0 ? sd_bus_open_system(&bus->bus) : sd_bus_open_user(&bus->bus);
+	if (r >= 0) {
+		bus_set_timeout(bus, timeout_ms);
+		r = bus_await(bus);
+	}
+	if (r == -ETIME)
+		return error_say(error, ETIME, "systemd runs, but its bus does not answer");
 	if (r < 0)
 		return error_set(error, r == -ENOENT ? ECONNREFUSED : -r,
 			"systemd runs, but connecting to its bus failed");
-	*ret_bus = mem_new(sizeof(**ret_bus));
-	(*ret_bus)->bus = bus;
-	(*ret_bus)->timeout_ms = timeout_ms;
-	(void)sd_bus_set_method_call_timeout(bus, (uint64_t)timeout_ms * 1000);
+	*ret_bus = TAKE_PTR(bus);
 	return 0;
 }
 
@@ -81,13 +122,12 @@ void bus_limit(struct bus *bus, int64_t deadline_ms)
 
 	if (left_ms > bus->timeout_ms)
 		left_ms = bus->timeout_ms;
-	(void)sd_bus_set_method_call_timeout(
-		bus->bus, (uint64_t)(left_ms > 0 ? left_ms : 1) * 1000);
+	bus_set_timeout(bus, left_ms > 0 ? left_ms : 1);
 }
 
 void bus_limit_none(struct bus *bus)
 {
-	(void)sd_bus_set_method_call_timeout(bus->bus, (uint64_t)bus->timeout_ms * 1000);
+	bus_set_timeout(bus, bus->timeout_ms);
 }
 
 char *bus_unit_object(const char *name_or_invocation)

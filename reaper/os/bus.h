@@ -30,8 +30,9 @@ struct bus_unit {
 bool bus_booted(void);
 
 /*
- * Connects to the system bus, or the user's when we are not root. timeout_ms limits each call. 0;
- * -ENOENT: no systemd; -errno (never -ENOENT) when one runs and its bus cannot be reached.
+ * Connects to the system bus, or the user's when we are not root. timeout_ms limits that, and then
+ * each call. 0; -ENOENT: no systemd; -ETIME: its bus is silent; -EINTR: we were asked to stop; -errno
+ * (never -ENOENT) when it cannot be reached.
  */
 int bus_open(int64_t timeout_ms, struct bus **ret_bus, struct error *error);
 void bus_close(struct bus *bus);

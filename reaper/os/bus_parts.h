@@ -15,6 +15,9 @@
 #define BUS_UNIT BUS_SYSTEMD ".Unit"
 #define BUS_SERVICE BUS_SYSTEMD ".Service"
 
+/* So often we look up from waiting for the bus. */
+enum { LOOK_AGAIN_MS = 500 };
+
 struct bus {
 	sd_bus *bus;
 	int64_t timeout_ms;

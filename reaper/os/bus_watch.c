@@ -7,8 +7,6 @@
 
 #include <errno.h>
 
-enum { LOOK_AGAIN_MS = 500 };
-
 void watch_done(struct watch *watch)
 {
 	free(watch->path);
