@@ -123,6 +123,27 @@ check "so does why of each run, with what would change it and what to do" whys_a
 check "a change without a moment is seen" exits 1 keeps_to_schema why \
 	< <(jq 'del(.changes[0].at)' "$world/why")
 
+# The other verbs.
+touch "$root/alone.keep"
+printf '[pin\n' >"$root/broken.keep"
+reap pin pinned --by bob --reason "more of it" --for 2h >/dev/null
+verb_is_good() { # verb, what must be in it
+	reap "$1" --json >"$world/$1" 2>/dev/null || true
+	good "$world/$1" "$1" && { jq --exit-status "$2" "$world/$1" >/dev/null || { cat "$world/$1"; return 1; }; }
+}
+check "so do pins, of rows and of files, readable or not" verb_is_good pins \
+	'any(.pins[]; .by) and any(.pins[]; .file) and any(.pins[]; .error) and any(.pins[]; .bytes) and
+		any(.pins[]; .ends_soon)'
+check "so does log" verb_is_good log \
+	'any(.entries[]; .reason) and any(.entries[]; .run)'
+check "so do stats" verb_is_good stats '.total.reaped > 0 and (.there.largest | length > 0)'
+check "a cause that is not on the list is seen" exits 1 keeps_to_schema stats \
+	< <(jq '.total.causes[0].cause = "bored"' "$world/stats")
+check "nor is an entry without a moment one of the log" exits 1 keeps_to_schema log \
+	< <(jq 'del(.entries[0].at)' "$world/log")
+check "nor a pin without an owner, if only null" exits 1 keeps_to_schema pins \
+	< <(jq 'del(.pins[0].by)' "$world/pins")
+
 # The check itself: it must see what it is there for.
 check "a field that is missing is seen" not_good "$world/plan" 'del(.runs[0].verdict)'
 check "a field that nobody knows is seen" not_good "$world/plan" '.runs[0].more = 1'
