@@ -283,24 +283,27 @@ static int sleep_on(void *context, void *result, struct error *error)
 	return 0;
 }
 
+/* Longer each time, until the child has come so far as to say who it is. */
 static void a_child_that_does_not_come_back_is_killed_at_the_deadline(void **state)
 {
 	pid_t pid = 0;
-	const struct errand errand = {
-		.work = sleep_on,
-		.what = "sleep",
-		.result = &pid,
-		.result_size = sizeof(pid),
-		.deadline_ms = deadline_in_ms(SHORT_MS),
-	};
-	struct error error = { 0 };
-	int64_t start_ms = clock_boot_ms();
 
 	(void)state;
-	assert_int_equal(errand_run(&errand, &error), -ETIME);
-	assert_in_range(clock_boot_ms() - start_ms, SHORT_MS, 5000);
-	assert_non_null(strstr(error.text, "sleep: not done in time"));
-	assert_true(pid > 0);
+	for (int64_t ms = SHORT_MS; pid == 0; ms *= 2) {
+		const struct errand errand = {
+			.work = sleep_on,
+			.what = "sleep",
+			.result = &pid,
+			.result_size = sizeof(pid),
+			.deadline_ms = deadline_in_ms(ms),
+		};
+		struct error error = { 0 };
+		int64_t start_ms = clock_boot_ms();
+
+		assert_int_equal(errand_run(&errand, &error), -ETIME);
+		assert_true(clock_boot_ms() - start_ms >= ms);
+		assert_non_null(strstr(error.text, "sleep: not done in time"));
+	}
 	assert_true(is_gone(pid));
 }
 
@@ -312,19 +315,25 @@ static int notice_by_itself(void *context, void *result, struct error *error)
 	return error_set(error, ETIME, "delete a/b/c");
 }
 
+/* The child is given a moment for it, which on a busy machine may be too short. */
 static void work_that_looks_at_the_deadline_says_itself_where_it_was(void **state)
 {
-	int64_t deadline_ms = deadline_in_ms(SHORT_MS);
-	const struct errand errand = {
-		.work = notice_by_itself,
-		.context = &deadline_ms,
-		.deadline_ms = deadline_ms,
-	};
-	struct error error = { 0 };
+	bool said = false;
 
 	(void)state;
-	assert_int_equal(errand_run(&errand, &error), -ETIME);
-	assert_string_equal(error.text, "delete a/b/c: Timer expired");
+	for (int i = 0; i < 20 && !said; i++) {
+		int64_t deadline_ms = deadline_in_ms(SHORT_MS);
+		const struct errand errand = {
+			.work = notice_by_itself,
+			.context = &deadline_ms,
+			.deadline_ms = deadline_ms,
+		};
+		struct error error = { 0 };
+
+		assert_int_equal(errand_run(&errand, &error), -ETIME);
+		said = text_equal(error.text, "delete a/b/c: Timer expired");
+	}
+	assert_true(said);
 }
 
 /* --------------------------------------------------------------------------- when things go wrong */
@@ -451,7 +460,8 @@ static void a_steadfast_errand_goes_on_to_its_deadline(void **state)
 	assert_int_equal(take_stop(state), 0);
 }
 
-enum { FROZEN_MS = 20000 };
+/* By then the child is stuck, and the disk is not thawed yet. */
+enum { STUCK_MS = 3000, FROZEN_MS = 120 * 1000 };
 
 /*
  * A frozen filesystem is what a broken disk is to a process: it waits in the kernel, and SIGKILL has
@@ -491,14 +501,12 @@ static void expect_left_behind(int mount)
 		.keep_count = 1,
 		.result = &pid,
 		.result_size = sizeof(pid),
-		.deadline_ms = deadline_in_ms(SHORT_MS),
+		.deadline_ms = deadline_in_ms(STUCK_MS),
 	};
 	char *named CLEANUP(mem_done) = NULL;
 	struct error error = { 0 };
-	int64_t start_ms = clock_boot_ms();
 
 	assert_int_equal(errand_run(&errand, &error), -ETIME);
-	assert_in_range(clock_boot_ms() - start_ms, SHORT_MS, 10000);
 	named = mem_printf("process %d does not die", pid);
 	assert_non_null(strstr(error.text, named));
 	assert_int_equal(waitpid(pid, NULL, WNOHANG), 0);

