@@ -53,18 +53,16 @@ static const struct verb verbs[] = {
 	},
 	{
 		.name = "pin",
-		.synopsis = "pin RUN... [--reason TEXT] [--by WHO]\n"
-			    "                [--for DUR | --until TIME | --for never]\n"
-			    "                [--repo DIR [--root DIR]...]\n"
-			    "       sbx-reap pin [--state WORDS] [--if-reason WORDS] "
-			    "[--older DUR] [--yes]",
+		.synopsis =
+			"pin RUN... [--reason TEXT] [--by WHO]\n"
+			"                [--for DUR | --until TIME] [--repo DIR [--root DIR]...]\n"
+			"       sbx-reap pin [--state WORDS] [--if-reason WORDS] "
+			"[--older DUR]\n"
+			"                [--in-repo DIR]... [--yes]",
 		.summary = "keep a run whole, whatever happens to it",
-		.details =
-			"Without --for and --until it lasts [policy] pin_for. It says whether a "
-			"run "
-			"was\n"
-			"known; exits 1 and pins none when one is already being taken apart. More\n"
-			"than one that a filter chooses need --yes. Also: touch ROOT/RUN.keep",
+		.details = "Exits 1 and pins none when one is already being taken apart. More than "
+			   "one that\n"
+			   "a filter chooses need --yes. Also: touch ROOT/RUN.keep",
 		.operand = OPERAND_RUNS,
 		.options = BIT(REASON) | BIT(BY) | BIT(FOR) | BIT(UNTIL) | BIT(REPO) | BIT(ROOT) |
 			   BIT(YES) | OPTIONS_FILTER,
@@ -74,7 +72,8 @@ static const struct verb verbs[] = {
 		.name = "unpin",
 		.synopsis = "unpin RUN... [--repo DIR [--root DIR]...]\n"
 			    "       sbx-reap unpin [--state WORDS] [--if-reason WORDS] "
-			    "[--older DUR] [--yes]",
+			    "[--older DUR]\n"
+			    "                [--in-repo DIR]... [--yes]",
 		.summary = "end a pin, and the .keep files of that run",
 		.details = "It is success when there is none. More than one that a filter chooses "
 			   "need\n--yes.",

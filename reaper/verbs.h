@@ -29,7 +29,8 @@ struct verb {
 #define OPTIONS_COMMON (OPTION_BIT(CONFIG) | OPTION_BIT(HELP) | OPTION_BIT(VERSION))
 
 /* What chooses the runs of a verb that takes several. */
-#define OPTIONS_FILTER (OPTION_BIT(STATE) | OPTION_BIT(OLDER) | OPTION_BIT(IF_REASON))
+#define OPTIONS_FILTER \
+	(OPTION_BIT(STATE) | OPTION_BIT(OLDER) | OPTION_BIT(IN_REPO) | OPTION_BIT(IF_REASON))
 
 /* What of a plan is shown, and how. */
 #define OPTIONS_VIEW                                                                        \

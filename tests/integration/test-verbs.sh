@@ -227,6 +227,15 @@ pinning_several() {
 	check "what cannot be seen may be one of them: that is told" seen_in_part
 	check "what chooses none says so" got_and_says 0 'no run is like that' unpin --older 3650d
 	check "no other one lost its pin" test -f "$root/p2.keep"
+	add_worktree p5
+	register_run p5 --created -4d
+	got 0 finish p5 --failed --at -2d
+	check "a filter chooses by repository, too" got_and_says 0 '^p5 is pinned' \
+		pin --in-repo "$repo" --if-reason finished_failed
+	check "none of another" got_and_says 0 'no run is like that' pin --in-repo /nowhere
+	got 0 unpin p5
+	got 0 forget p5
+	git -C "$repo" worktree remove --force "$root/p5"
 	got 0 unpin p2
 	got 0 forget p1
 	got 0 forget p2

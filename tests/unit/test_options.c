@@ -157,11 +157,14 @@ static void several_runs_are_named_or_chosen(void **state)
 	assert_int_equal(named.operands.count, 2);
 	assert_string_equal(named.operands.items[1], "r2");
 	assert_string_equal(named.run, "r1");
-	good("unpin --older 3d --if-reason pinned,live --state finished --yes", &chosen);
+	good("unpin --older 3d --if-reason pinned,live --state finished --in-repo /srv/a --yes",
+		&chosen);
+	assert_string_equal(chosen.view.in_repos.items[0], "/srv/a");
 	assert_int_equal(chosen.operands.count, 0);
 	assert_int_equal(chosen.view.reasons, 1U << REASON_PINNED | 1U << REASON_LIVE);
 	assert_int_equal(chosen.view.older_s, 3 * 86400);
 	bad("pin r1 --older 3d", "not both");
+	bad("pin r1 --in-repo /srv/a", "not both");
 	bad("pin", "needs a run");
 	bad("pin --yes", "needs a run");
 	bad("pin r1 --yes", "--yes goes with a filter");
