@@ -139,6 +139,24 @@ verbs_agree() {
 		"$(described_options | names)" program page
 }
 
+# ------------------------------------------------------------------------------ one screen
+
+fits() { # lines, words
+	local help
+	help=$("$SBX_REAP" "${@:2}" --help)
+	awk -v most="$1" 'length > 80 { print "longer than 80: " $0; bad = 1 }
+		END { if (NR > most) print NR " lines"; exit NR > most || bad }' <<<"$help"
+}
+
+# On a terminal of 24 lines the prompt stands below.
+helps_fit() {
+	local verb
+	check "the help is 40 lines of 80" fits 40
+	for verb in $(program_verbs); do
+		check "that of $verb fits a screen" fits 23 "$verb"
+	done
+}
+
 # ------------------------------------------------------------------------------ exit codes, words
 
 exit_codes_agree() {
@@ -170,6 +188,7 @@ words_agree() {
 world_new ''
 markers_agree
 verbs_agree
+helps_fit
 exit_codes_agree
 words_agree
 tap_done
