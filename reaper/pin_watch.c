@@ -46,16 +46,21 @@ char *pin_end_text(const struct run *run, int64_t now_s)
 	return text.data;
 }
 
-char *pins_too_large_text(const struct report *report)
+bool pins_are_too_large(const struct report *report)
 {
 	int64_t limit = report->settings->policy.pinned_bytes_warn;
-	int64_t bytes = report_count(report).pinned_bytes;
+
+	return limit > 0 && report_count(report).pinned_bytes > limit;
+}
+
+char *pins_too_large_text(const struct report *report)
+{
 	char *held CLEANUP(mem_done) = NULL, *most CLEANUP(mem_done) = NULL;
 
-	if (limit == 0 || bytes <= limit)
+	if (!pins_are_too_large(report))
 		return NULL;
-	held = report_size_text(bytes);
-	most = report_size_text(limit);
+	held = report_size_text(report_count(report).pinned_bytes);
+	most = report_size_text(report->settings->policy.pinned_bytes_warn);
 	return mem_printf("pins hold %s, more than pinned_bytes_warn = %s", held, most);
 }
 

@@ -14,9 +14,11 @@ bool pin_end_is_news(const struct inventory *inventory, const struct run *run);
 /* "the pin of r1 by anna ends at … (in 5h): why", escaped; it ends. The caller frees it. */
 char *pin_end_text(const struct run *run, int64_t now_s);
 
+/* Whether they hold more than pinned_bytes_warn, by what was measured. */
+bool pins_are_too_large(const struct report *report);
+
 /*
- * "pins hold 60G, more than pinned_bytes_warn = 50G", by what was measured; NULL: they do not, or no
- * limit is set. The caller frees it.
+ * "pins hold 60G, more than pinned_bytes_warn = 50G"; NULL: they do not. The caller frees it.
  */
 char *pins_too_large_text(const struct report *report);
 

@@ -2,6 +2,7 @@
 
 #include "base/json_out.h"
 #include "failures_text.h"
+#include "pin_watch.h"
 #include "report_hooks.h"
 #include "report_select.h"
 #include "seal.h"
@@ -170,6 +171,28 @@ static void json_brake(struct json_out *json, const struct report *report)
 	json_object_end(json);
 }
 
+/* What to say of pins to whoever they belong to: those that end within a day, and that they hold much. */
+static void json_pins(struct json_out *json, const struct report *report)
+{
+	const struct inventory *inventory = report->inventory;
+
+	json_object(json, "pins");
+	json_bool(json, "too_large", pins_are_too_large(report));
+	json_array(json, "ending");
+	for (size_t i = 0; i < inventory->run_count; i++) {
+		const struct run *run = inventory->runs[i];
+
+		if (!pin_ends_soon(run->pin, inventory->now_s))
+			continue;
+		json_object(json, NULL);
+		json_bytes(json, "run", run->id);
+		json_moment(json, "until", run->pin->until_s);
+		json_object_end(json);
+	}
+	json_array_end(json);
+	json_object_end(json);
+}
+
 static void json_share(struct json_out *json, const char *key, int64_t used, int64_t total)
 {
 	if (total > 0)
@@ -232,6 +255,7 @@ void report_json(const struct report *report, FILE *file)
 	json_array_end(&json);
 	json_hold(&json, report->inventory->hold);
 	json_brake(&json, report);
+	json_pins(&json, report);
 	json_pressure(&json, report);
 	report_json_hooks(&json, report);
 	json_totals(&json, report);

@@ -134,6 +134,12 @@ verb_is_good() { # verb, what must be in it
 check "so do pins, of rows and of files, readable or not" verb_is_good pins \
 	'any(.pins[]; .by) and any(.pins[]; .file) and any(.pins[]; .error) and any(.pins[]; .bytes) and
 		any(.pins[]; .ends_soon)'
+sed -i 's/^unsaved = keep/&\npinned_bytes_warn = 1K/' "$world/reap.ini"
+reap list --size --state claimed --json >"$world/warned" || true
+check "so does a list with what is to be said of pins" good "$world/warned"
+check "that one ends soon and they hold too much, whatever is shown" jq --exit-status \
+	'.pins.too_large and (.pins.ending | length == 1 and .[0].run == "pinned" and .[0].until)' "$world/warned"
+check "which was neither before" jq --exit-status '.pins == {too_large: false, ending: []}' "$world/plan"
 check "so does log" verb_is_good log \
 	'any(.entries[]; .reason) and any(.entries[]; .run)'
 check "so do stats" verb_is_good stats '.total.reaped > 0 and (.there.largest | length > 0)'
