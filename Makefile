@@ -1,10 +1,11 @@
-# all check check-long soak lint format deb install uninstall clean; MODE=dev (default) or release; out of tree in build/.
+# all check check-long soak bench lint format deb install uninstall clean; MODE=dev (default) or release; out of tree in build/.
 #
 #   make                  the program with sanitizers, build/dev/sbx-reap
 #   make MODE=release     optimised and hardened, build/release/sbx-reap
 #   make check            every unit and integration test of this MODE
 #   make check-long       the same, where there is a longer form of it: hours (with MODE=release a quarter)
 #   make soak SOAK_DAYS=7 so many days of a fleet in hours; build/soak has the picture
+#   make bench            how fast it is beside what people use now; build/bench has the table and a picture
 #   make deb              the Debian package, build/deb/sbx-reap_VERSION_ARCH.deb
 #   make install          release build into DESTDIR and prefix (uninstall takes it away again)
 
@@ -63,8 +64,8 @@ else ifeq ($(V),0)
 say = @echo "  $(1) $(2)";
 endif
 
-.PHONY: all tests sweeps fuzzers build-fuzzers check check-long soak lint format deb install uninstall \
-	clean
+.PHONY: all tests sweeps fuzzers build-fuzzers build-bench check check-long soak bench lint format deb \
+	install uninstall clean
 .SECONDARY:
 
 all: $(PROGRAM)
@@ -139,6 +140,14 @@ build-fuzzers: $(FUZZERS)
 $(BUILD)/tests/fuzz/fuzz_%: $(BUILD)/tests/fuzz/fuzz_%.o $(BUILD)/tests/fuzz/fuzz.o $(LIBRARY)
 	$(call say,LD,$@)$(CC) $(ALL_CFLAGS) $(ALL_LDFLAGS) -fsanitize=fuzzer -o $@ $^ $(PACKAGE_LIBS)
 
+# What is measured, and what measures (scripts/bench).
+BENCHES := $(patsubst %.c,$(BUILD)/%,$(wildcard tests/bench/*.c))
+
+$(BUILD)/tests/bench/%: $(BUILD)/tests/bench/%.o $(LIBRARY)
+	$(call say,LD,$@)$(CC) $(ALL_CFLAGS) $(ALL_LDFLAGS) -o $@ $^ $(PACKAGE_LIBS)
+
+build-bench: all $(BENCHES)
+
 # For clang-tidy and editors: the flags of every source, without a tool that watches the compiler.
 C_FILES := $(wildcard reaper/*.c reaper/*/*.c state/*.c tests/*/*.c)
 COMMA := ,
@@ -159,6 +168,10 @@ check-long: tests
 soak:
 	$(MAKE) MODE=release BUILD=build/release build/release/tests/integration/test_soak
 	scripts/soak
+
+bench:
+	$(MAKE) MODE=release BUILD=build/release build-bench
+	scripts/bench
 
 lint: ; scripts/lint
 
