@@ -15,7 +15,7 @@ place_has() { # filesystem
 
 # place_open FILESYSTEM [SIZE [INODES]]: a fresh one; the files of the image are sparse.
 place_open() {
-	local image=$scratch/disk.$1 size=${2:-8G} inodes=${3:-3000000}
+	local image=$scratch/disks/$1 size=${2:-8G} inodes=${3:-3000000}
 	place_has "$1"
 	place=$scratch/$1
 	mkdir -p "$place"
@@ -39,14 +39,14 @@ place_open() {
 
 place_close() {
 	umount "$place"
-	rm -f "$scratch"/disk.*
+	rm -f "$scratch"/disks/*
 }
 
 place_settle() { sync -f "$place"; } # what is still to be written is no part of what comes
 
 place_cool() {
 	place_settle
-	find "$scratch" -maxdepth 1 -name 'disk.*' -exec sync {} + # only what is written can be dropped
+	find "$scratch/disks" -type f -exec sync {} + # only what is written can be dropped
 	[ -n "$short" ] || echo 3 >/proc/sys/vm/drop_caches
 }
 

@@ -42,6 +42,8 @@ take_sample() { # row, round, contender, terms
 	command=() names=''
 	"${family}_restore" "$contender" "$@"
 	"${family}_command" "$contender" "$@"
+	[ -z "$trace" ] || [ "$contender" != ours ] ||
+		command=(strace --follow-forks --summary-only --summary-wall-clock --output "$out/$name.strace" "${command[@]}")
 	[ -z "$names" ] || options=(--empty "$names")
 	"$bench/timed" "$scratch/cost" "${options[@]}" "${command[@]}" \
 		>"$scratch/out" 2>"$scratch/err" </dev/null || code=$?
