@@ -17,31 +17,6 @@ ${1:-}"
 	books_copy_run "$idle_runs"
 }
 
-# Registering a thousand runs one by one takes minutes; each is a row as that of the first.
-books_copy_run() { # count
-	local n
-	for ((n = 2; n <= $1; n++)); do
-		stat --format "$n %d %i %.9W" "$root/run-$n"
-		sed "s/run-1\$/run-$n/; s/sbx\/run-1\b/sbx\/run-$n/" "$root/run-1.sbx" >"$root/run-$n.sbx"
-	done >"$scratch/trees"
-	sqlite3 "$books/state.db" <<-SQL
-		CREATE TEMP TABLE tree (n INTEGER, dev INTEGER, ino INTEGER, born TEXT);
-		.mode list
-		.separator ' '
-		.import $scratch/trees tree
-		INSERT INTO run SELECT 'run-' || n, generation, registered, created_s, ttl_s, deadline_s, last_sign_s,
-			finished_s, outcome, no_container, engine_clear_s, claim_pass, claim_goal, claim_s,
-			claim_begun_s, salvage_failed_s, salvage_failed FROM run, tree WHERE run = 'run-1';
-		INSERT INTO resource (run, kind, locator, repo, base, branch, token, at, dev, ino)
-			SELECT 'run-' || n, kind, replace(locator, 'run-1', 'run-' || n), repo, base,
-				replace(branch, 'run-1', 'run-' || n),
-				CASE kind WHEN 'worktree' THEN tree.born ELSE token END, at,
-				CASE kind WHEN 'worktree' THEN tree.dev ELSE resource.dev END,
-				CASE kind WHEN 'worktree' THEN tree.ino ELSE resource.ino END
-			FROM resource, tree WHERE run = 'run-1';
-	SQL
-}
-
 # The past of runs that are gone, over the days before: three rows each.
 books_add_history() { # database, rows
 	sqlite3 "$1" <<-SQL
@@ -54,13 +29,8 @@ books_add_history() { # database, rows
 	SQL
 }
 
-idle_engine() {
-	LAB=$scratch/podman tests/lab/engine-lab.sh up podman >"$scratch/socket" 2>"$scratch/lab.log" ||
-		unmeasured "no engine: $(tail -n 1 "$scratch/lab.log")"
-}
-
 idle_open() {
-	idle_engine
+	engine_up podman
 	place_open ext4
 	idle_make "[containers]
 engine = unix://$(<"$scratch/socket")"
@@ -86,7 +56,7 @@ idle_proof() { # contender
 
 idle_close() {
 	place_close
-	LAB=$scratch/podman tests/lab/engine-lab.sh down >/dev/null 2>&1
+	engine_lab podman down >/dev/null 2>&1
 }
 
 # --------------------------------------------------------------- the same, with a long history and a short one

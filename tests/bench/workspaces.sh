@@ -39,6 +39,31 @@ nothing_left() { # the root has no workspace, its trash nothing, the books no ru
 	[ "$(rows_of 'SELECT count(*) FROM run')" = 0 ] || complain "the books still have runs"
 }
 
+# Registering a thousand runs one by one takes minutes; each is a row as that of the first.
+books_copy_run() { # count
+	local n
+	for ((n = 2; n <= $1; n++)); do
+		stat --format "$n %d %i %.9W" "$root/run-$n"
+		sed "s/run-1\$/run-$n/; s/sbx\/run-1\b/sbx\/run-$n/" "$root/run-1.sbx" >"$root/run-$n.sbx"
+	done >"$scratch/trees"
+	sqlite3 "$books/state.db" <<-SQL
+		CREATE TEMP TABLE tree (n INTEGER, dev INTEGER, ino INTEGER, born TEXT);
+		.mode list
+		.separator ' '
+		.import $scratch/trees tree
+		INSERT INTO run SELECT 'run-' || n, generation, registered, created_s, ttl_s, deadline_s, last_sign_s,
+			finished_s, outcome, no_container, engine_clear_s, claim_pass, claim_goal, claim_s,
+			claim_begun_s, salvage_failed_s, salvage_failed FROM run, tree WHERE run = 'run-1';
+		INSERT INTO resource (run, kind, locator, repo, base, branch, token, at, dev, ino)
+			SELECT 'run-' || n, kind, replace(locator, 'run-1', 'run-' || n), repo, base,
+				replace(branch, 'run-1', 'run-' || n),
+				CASE kind WHEN 'worktree' THEN tree.born ELSE token END, at,
+				CASE kind WHEN 'worktree' THEN tree.dev ELSE resource.dev END,
+				CASE kind WHEN 'worktree' THEN tree.ino ELSE resource.ino END
+			FROM resource, tree WHERE run = 'run-1';
+	SQL
+}
+
 # Git without this machine's settings, and a repository of one commit with so many files.
 repo_new() { # files
 	local n
