@@ -51,8 +51,11 @@ engine_command() { # contender, engine
 	case $1 in
 	ours) command=("$reaper" --yes --config "$books/reap.ini") ;;
 	rm)
-		mapfile -t command <"$scratch/ids"
-		command=(env LAB="$scratch/$2" tests/lab/engine-lab.sh exec "$2" rm -f "${command[@]}")
+		local ids settings # those of the lab, without what its script costs
+		mapfile -t ids <"$scratch/ids"
+		mapfile -t settings < <(sed 's/^export //' "$scratch/$2/env")
+		command=(nsenter --target "$(<"$scratch/$2/holder.pid")" --mount --net --pid --cgroup
+			env "${settings[@]}" "$2" rm -f "${ids[@]}")
 		;;
 	esac
 }

@@ -31,6 +31,8 @@ function note(row, contender,    i, count, values) {
 function judge(row, names, count,    i, fastest) {
 	if (state[row] ~ /^not measured/) return "none"
 	if (state[row] ~ /^error/) return "error"
+	for (i = 1; i <= count; i++) # nothing is not fast
+		if (!(middle[names[i]] > 0)) return "error"
 	if (middle[names[1]] > goal[row] * middle[names[2]]) return "missed"
 	for (i = 3; i <= count; i++)
 		if (middle[names[i]] < middle[names[1]]) return "behind"

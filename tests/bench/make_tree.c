@@ -1,8 +1,8 @@
 /*
  * Makes the trees that are removed, always the same ones:
  *
- *   make_tree packages DIRECTORY FILES DIRECTORIES     small files as in a node_modules
- *   make_tree flat DIRECTORY FILES                     all in one directory
+ *   make_tree packages DIRECTORY FILES DIRECTORIES [empty]   small files as in a node_modules
+ *   make_tree flat DIRECTORY FILES                           empty ones in one directory
  *
  * DIRECTORY is made. What is random comes from a fixed seed.
  */
@@ -87,7 +87,7 @@ static void draw_directory(struct directory *all, size_t at, uint64_t *state)
 }
 
 /* The files of each directory are made when it is, as whoever unpacks a package does. */
-static void make_packages(const char *path, size_t files, size_t directories)
+static void make_packages(const char *path, size_t files, size_t directories, bool empty)
 {
 	struct directory *all = mem_grow(NULL, directories, sizeof(*all));
 	uint64_t state = 7;
@@ -104,7 +104,7 @@ static void make_packages(const char *path, size_t files, size_t directories)
 		for (; made < even; made++) {
 			(void)snprintf(name, sizeof(name), "%08x-%zu.js",
 				(unsigned)draw(&state, UINT32_MAX), made);
-			make_file(fd, name, draw_size(&state));
+			make_file(fd, name, empty ? 0 : draw_size(&state));
 		}
 		(void)close(fd);
 	}
@@ -129,9 +129,9 @@ static void make_flat(const char *path, size_t files)
 
 int main(int count, char **arguments)
 {
-	if (count == 5 && text_equal(arguments[1], "packages"))
+	if ((count == 5 || count == 6) && text_equal(arguments[1], "packages"))
 		make_packages(arguments[2], strtoul(arguments[3], NULL, 10),
-			strtoul(arguments[4], NULL, 10));
+			strtoul(arguments[4], NULL, 10), count == 6);
 	else if (count == 4 && text_equal(arguments[1], "flat"))
 		make_flat(arguments[2], strtoul(arguments[3], NULL, 10));
 	else

@@ -17,12 +17,13 @@
 : "${scratch:?}" "${rounds:?}" "${bench:?}" # of scripts/bench
 
 rows=()
-declare -gA row_goal=() row_metric=() row_title=() row_family=() row_terms=() row_contenders=()
+declare -gA row_goal=() row_metric=() row_title=() row_family=() row_terms=() row_contenders=() row_rounds=()
 
-row() { # name, goal, wall|names|memory, what is measured, family, terms, contenders
+row() { # name, goal, wall|names|memory, what is measured, family, terms, contenders [rounds at most]
 	rows+=("$1")
 	row_goal[$1]=$2 row_metric[$1]=$3 row_title[$1]=$4
 	row_family[$1]=$5 row_terms[$1]=$6 row_contenders[$1]=$7
+	row_rounds[$1]=${8:-$rounds}
 }
 
 unmeasured() { # why; ends the measuring of this row
@@ -62,7 +63,7 @@ measure_rounds() { # row
 	read -ra contenders <<<"${row_contenders[$name]}"
 	read -ra terms <<<"${row_terms[$name]}"
 	"${family}_open" "${terms[@]}"
-	for ((round = 0; round < rounds; round++)); do
+	for ((round = 0; round < rounds && round < row_rounds[$name]; round++)); do
 		for at in "${!contenders[@]}"; do
 			take_sample "$name" "$round" "${contenders[(at + round) % ${#contenders[@]}]}" \
 				"${terms[@]}"
