@@ -56,7 +56,7 @@ idle_proof() { # contender
 
 idle_close() {
 	place_close
-	engine_lab podman down >/dev/null 2>&1
+	engine_down podman
 }
 
 # --------------------------------------------------------------- the same, with a long history and a short one

@@ -2,8 +2,6 @@
 # Filesystems of their own to measure on, as loop images in the scratch directory. They are mounted in the
 # private mount namespace of scripts/bench, and a loop device goes with its mount.
 
-: "${scratch:?}" # of scripts/bench
-
 place='' # where the filesystem that is used now is mounted
 
 place_has() { # filesystem

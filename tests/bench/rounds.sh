@@ -14,7 +14,7 @@
 # The first contender of a row is what is built here, the second is what the goal is a ratio to; the others
 # must not be ahead of the first.
 
-: "${scratch:?}" "${rounds:?}" "${bench:?}" # of scripts/bench
+# Variables of scripts/bench: scratch, rounds, bench, out, trace.
 
 rows=()
 declare -gA row_goal=() row_metric=() row_title=() row_family=() row_terms=() row_contenders=() row_rounds=()

@@ -2,8 +2,6 @@
 # A root with workspaces, settings and a database of their own, in the place that is used now; for the
 # families that measure whole passes and lists.
 
-: "${place?}" "${reaper:?}" "${scratch:?}" "${group:?}" # of scripts/bench and places.sh
-
 root='' repo='' books=''
 
 # workspaces_new [SETTING-LINES]
