@@ -28,6 +28,12 @@ static void enter(const char *group)
 		fail(path);
 }
 
+static _Noreturn void wait_for_ever(void)
+{
+	for (;;)
+		(void)pause();
+}
+
 static void fill(const char *group, unsigned long count)
 {
 	enter(group);
@@ -36,8 +42,8 @@ static void fill(const char *group, unsigned long count)
 
 		if (pid < 0)
 			fail("fork");
-		for (; pid == 0;)
-			(void)pause();
+		if (pid == 0)
+			wait_for_ever();
 	}
 }
 
