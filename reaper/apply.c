@@ -314,10 +314,19 @@ static const char *changed_text(struct teardown *teardown)
 		why ? ": " : "", why ? why : "");
 }
 
-/* What could not be seen the second time has not changed: it is not known, and the exit code tells. */
+/*
+ * What was not as it had been is `changed`, and the next pass decides anew. But what could not be seen
+ * the second time, or needs a person now, says so itself: the exit code has to tell.
+ */
 static enum reason reason_of_change(const struct run *seen)
 {
-	return seen->decision.reason == REASON_UNKNOWN ? REASON_UNKNOWN : REASON_CHANGED;
+	static const enum reason telling[] = { REASON_UNKNOWN, REASON_REFUSED, REASON_PIN_UNKNOWN,
+		REASON_CLOCK };
+
+	for (size_t i = 0; i < ARRAY_SIZE(telling); i++)
+		if (seen->decision.reason == telling[i])
+			return telling[i];
+	return REASON_CHANGED;
 }
 
 static enum claim goal_of(const struct run *run)
