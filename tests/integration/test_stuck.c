@@ -447,7 +447,7 @@ static void what_is_too_large_for_a_pass_gets_on_in_each_and_delays_nobody(void 
 	sim->unlink_ms = 1000;
 	assert_int_equal(pass(world, "--time-budget 400s"), EXIT_ATTENTION);
 	check(world, "big", "partial", "abandoned", 0);
-	assert_non_null(strstr(told(world, "big", "error"), "its time ran out when "));
+	assert_non_null(strstr(told(world, "big", "error"), "its time ran out after "));
 	check(world, other, "reaped", "abandoned", 0);
 	bytes = freed(world);
 	/* Its share was half of the time; with what the other one left it is nearly all. */
@@ -510,7 +510,7 @@ static void what_does_nothing_in_its_time_has_failed(void **state)
 	assert_int_equal(pass(world, "--time-budget 8s"), EXIT_ATTENTION);
 	check(world, other, "reaped", "abandoned", 0);
 	check(world, "stuck", "failed", "resumed", 1);
-	assert_non_null(strstr(told(world, "stuck", "error"), "its time ran out when 0 steps"));
+	assert_non_null(strstr(told(world, "stuck", "error"), "its time ran out after 0 steps"));
 }
 
 static void what_a_signal_ended_is_no_failure(void **state)
@@ -574,7 +574,7 @@ static void a_salvage_that_never_ends_within_a_pass_fails_and_ends_in_a_longer_o
 	sim->hash_ms = 25 * 1000;
 	assert_int_equal(pass(world, "--time-budget 60s"), EXIT_ATTENTION);
 	check(world, "tree", "failed", "abandoned", 1);
-	assert_non_null(strstr(told(world, "tree", "error"), "its time ran out when 0 steps"));
+	assert_non_null(strstr(told(world, "tree", "error"), "its time ran out after 0 steps"));
 	assert_non_null(strstr(told(world, "tree", "error"), "salvaging it was broken off"));
 	assert_true(has(world, "ws/tree/1"));
 	sim->hash_ms = 0;
@@ -596,7 +596,7 @@ static void too_little_time_is_no_failure(void **state)
 	assert_int_equal(pass(world, "--time-budget 80s"), EXIT_ATTENTION);
 	check(world, "tree1", "failed", "abandoned", 1);
 	check(world, "tree2", "partial", "abandoned", 0);
-	assert_non_null(strstr(told(world, "tree2", "error"), "its time ran out when 0 steps"));
+	assert_non_null(strstr(told(world, "tree2", "error"), "its time ran out after 0 steps"));
 	sim->hash_ms = 0;
 	assert_int_equal(pass(world, ""), EXIT_DONE);
 	check(world, "tree1", "reaped", "resumed", 0);
