@@ -25,8 +25,11 @@ tell_runs() {
 offers() { "$SBX_REAP" complete "$@" | cut -f 1 | sort | paste -sd' '; }
 with_config() { offers --config "$world/reap.ini" "$@"; }
 
-from_help() { # [verb]: its options
-	"$SBX_REAP" "$@" --help | sed -n 's/^  *\(-[a-z], \)\{0,1\}\(--[a-z-]*\).*/\2/p' | sort -u | paste -sd' '
+from_help() { # [verb]: its options; --version, which all have, is told of in the general help alone
+	{
+		echo --version
+		"$SBX_REAP" "$@" --help | sed -n 's/^  *\(-[a-z], \)\{0,1\}\(--[a-z-]*\).*/\2/p'
+	} | sort -u | paste -sd' '
 }
 
 program() {
