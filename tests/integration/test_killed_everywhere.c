@@ -1,14 +1,13 @@
 /*
  * P7: whatever is killed at any of its system calls that change something is finished by the next pass,
- * or by the same call again. Every such call, of the pass and of its children, hooks too, in a world with
- * every kind of resource; by SIGKILL, by SIGTERM, and by a power cut, after which only what was synced is left.
+ * or by the same call again. Every such call, of the pass and of its children, in a world with every
+ * kind of resource; by SIGKILL, by SIGTERM, and by a power cut, after which only what was synced is left.
  */
 #include "exit_code.h"
 #include "inplace.h"
 #include "power.h"
 #include "sweep.h"
 #include "sweep_books.h"
-#include "sweep_hooks.h"
 #include "sweep_report.h"
 #include "unit.h"
 
@@ -79,15 +78,6 @@ static const char *series_name(size_t series)
 static bool is_pass(const struct series *series)
 {
 	return text_equal(series->words, PASS);
-}
-
-/*
- * They are processes of their own, at each call of which a pass may die as well: once is enough. How one
- * fails whose pass lives on is told by tests/integration/test-hooks.sh.
- */
-static bool has_hooks(const struct series *series)
-{
-	return is_pass(series) && series->way == WAY_KILL;
 }
 
 /* The database is lost before that. */
@@ -299,7 +289,6 @@ static void reset(struct sweep_world *world, const struct series *series)
 {
 	char *database CLEANUP(mem_done) = mem_printf("%s/reap.db", world->state);
 
-	world->hooked = has_hooks(series);
 	sweep_world_reset(world);
 	if (is_renewal(series))
 		assert_int_equal(unlink(database), 0);
@@ -356,10 +345,6 @@ static const struct undisturbed *undisturbed(struct sweep_world *world, const st
 	said = sweep_report_said(world, code);
 	if (code != 0)
 		sweep_complain("%s: undisturbed: %s", words, said);
-	free(said);
-	said = has_hooks(series) ? sweep_hooks_fault(world, 0) : NULL;
-	if (said)
-		sweep_complain("%s: undisturbed: %s", words, said);
 	one->end = sweep_world_describe(world);
 	return one;
 }
@@ -399,16 +384,6 @@ static void expect_end(const struct victim *victim, char *description)
 	difference = sweep_world_difference(victim->end, description);
 	if (difference)
 		complain(victim, "after it was repeated", difference);
-}
-
-static void expect_hooks(const struct victim *victim)
-{
-	char *fault CLEANUP(mem_done) = NULL;
-
-	if (has_hooks(victim->series))
-		fault = sweep_hooks_fault(victim->world, 1);
-	if (fault)
-		complain(victim, fault, NULL);
 }
 
 static void expect_repeated(const struct victim *victim)
@@ -497,7 +472,6 @@ static void judge(struct victim *victim, int status, size_t turn)
 		expect_finished(victim);
 	else
 		expect_repeated(victim);
-	expect_hooks(victim);
 	if (pass)
 		expect_protected(victim, "the next pass changes");
 }

@@ -4,7 +4,6 @@
 #include "child.h"
 #include "copy.h"
 #include "group.h"
-#include "sweep_hooks.h"
 #include "unit.h"
 
 #include <curl/curl.h>
@@ -69,8 +68,6 @@ static void write_settings(const struct sweep_world *world)
 		"[disk]\nhigh = 100%%\nlow = 99%%\n",
 		world->state, world->root, world->repo, world->paths, world->engine.url,
 		group_path(world->group) + 1);
-	if (world->hooked)
-		sweep_hooks_set(world, file);
 }
 
 /* ------------------------------------------------------------------------------ made each time */
@@ -326,7 +323,6 @@ void sweep_world_make(struct sweep_world *world, const char *base, const char *g
 	group_make(world->group);
 	make_template(world);
 	fake_engine_start(&world->engine);
-	sweep_hooks_make(world);
 	write_settings(world);
 	warm_up(world);
 	make_books(world);
@@ -335,8 +331,6 @@ void sweep_world_make(struct sweep_world *world, const char *base, const char *g
 void sweep_world_reset(struct sweep_world *world)
 {
 	copy_template(world);
-	write_settings(world);
-	sweep_hooks_reset(world);
 	sweep_world_rebook(world);
 	free(world->protected_before);
 	world->protected_before = sweep_world_protected(world);

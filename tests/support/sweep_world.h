@@ -27,7 +27,6 @@ struct sweep_world {
 	const char *container;
 	int64_t made_s; /* what is registered keeps the times of then, however long a sweep takes */
 	pid_t processes[PROCESS_COUNT];
-	bool hooked;            /* the next reset gives it hooks, sweep_hooks.h */
 	char *protected_before; /* sweep_world_protected() as it was made */
 };
 
