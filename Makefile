@@ -92,13 +92,14 @@ $(BUILD)/tests/%: $(BUILD)/tests/%.o $(TEST_SUPPORT) $(LIBRARY)
 
 # The crew and the walk once more, with faults of the test's own in place of functions that they call,
 # to see that the wall holds where they do not. Linked before the library, so in the library's place.
-$(BUILD)/tests/broken/rmtree%.o: ALL_CFLAGS += -Dwalk_next=broken_walk_next \
+$(BUILD)/tests/broken/%.o: ALL_CFLAGS += -Dwalk_next=broken_walk_next \
 	-Dgetdents64=broken_getdents64 -Ddir_open_below=broken_open_below \
 	-Drmtree_crew=rmtree_crew_broken
-$(BUILD)/tests/broken/rmtree%.o: reaper/os/rmtree%.c
+$(BUILD)/tests/broken/%.o: reaper/os/%.c
 	@mkdir -p $(@D)
 	$(call say,CC,$@)$(CC) $(ALL_CFLAGS) -MMD -MP -c -o $@ $<
-$(BUILD)/tests/unit/test_rmtree_wall: $(BUILD)/tests/broken/rmtree.o $(BUILD)/tests/broken/rmtree_crew.o
+$(BUILD)/tests/unit/test_rmtree_wall: $(BUILD)/tests/broken/rmtree.o \
+	$(BUILD)/tests/broken/rmtree_crew.o
 
 # The whole program as a function: a sweep calls it some thousand times, each in a child without exec.
 SWEEPS := test_killed_everywhere test_every_call_fails
