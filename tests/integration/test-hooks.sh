@@ -267,6 +267,7 @@ ready_again
 forget_calls
 check "it is run" exits 0 reap
 check "for whom it was owed" same 'after trimmed' "$(calls)"
+books "UPDATE history SET at_s = at_s - 1" # a pass trims what is of a second before its own
 reap >/dev/null
 check "then its tombstone may go" same '' "$(history_of trimmed)"
 with_hooks 60s
