@@ -1,6 +1,5 @@
 #include "crew.h"
 
-#include <errno.h>
 #include <pthread.h>
 #include <sys/mman.h>
 

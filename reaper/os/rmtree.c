@@ -38,9 +38,7 @@
 
 enum {
 	RMTREE_DEEP = 256, /* levels */
-	RMTREE_GROWN_ROUNDS = 4,
-	RMTREE_GROWN_EVERY = 4096, /* entries */
-	RMTREE_ENTRY_SIZE = 8 /* bytes in a directory; of short names in most filesystems more */
+	RMTREE_GROWN_ROUNDS = 4
 };
 
 struct removal {
@@ -119,6 +117,16 @@ static int unlink_entry(const struct removal *removal, const struct walk_entry *
 	return unlinkat(entry->dir, entry->name, at_flags) == 0 ? 0 : errno;
 }
 
+int64_t rmtree_bytes(int dir, const char *name)
+{
+	struct stat st;
+
+	if (fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT) != 0 ||
+		!S_ISREG(st.st_mode) || st.st_nlink != 1)
+		return 0;
+	return (int64_t)st.st_blocks * 512;
+}
+
 /*
  * Unlinks what is no directory. Nothing is opened: an open can block (fifo) or act (device). Returns
  * 0 or the errno, which only ENOENT and EISDIR do not note: it vanished, or it has become a directory.
@@ -126,15 +134,9 @@ static int unlink_entry(const struct removal *removal, const struct walk_entry *
 static int remove_file(struct removal *removal, const struct walk_entry *entry)
 {
 	bool maybe_regular = entry->type == DT_REG || entry->type == DT_UNKNOWN;
-	int64_t bytes = 0;
-	struct stat st;
-	int code;
+	int64_t bytes = maybe_regular ? rmtree_bytes(entry->dir, entry->name) : 0;
+	int code = unlink_entry(removal, entry, 0);
 
-	if (maybe_regular &&
-		fstatat(entry->dir, entry->name, &st, AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT) == 0 &&
-		S_ISREG(st.st_mode) && st.st_nlink == 1)
-		bytes = (int64_t)st.st_blocks * 512;
-	code = unlink_entry(removal, entry, 0);
 	if (code == 0) {
 		removal->report->entries++;
 		removal->report->bytes_freed += bytes;
@@ -268,8 +270,7 @@ static bool grows(struct removal *removal, int dir)
 
 	if (++level->taken % RMTREE_GROWN_EVERY != 0 || fstat(dir, &st) != 0)
 		return false;
-	if ((uint64_t)st.st_size <= level->size &&
-		level->taken <= level->size / RMTREE_ENTRY_SIZE + RMTREE_GROWN_EVERY)
+	if ((uint64_t)st.st_size <= level->size && level->taken <= rmtree_entries_most(level->size))
 		return false;
 	level->rounds += RMTREE_GROWN_ROUNDS;
 	walk_end(&removal->walk);

@@ -29,9 +29,7 @@ enum {
 	CREW_SHARE = 1024,         /* files that are worth being another's */
 	CREW_RECORD = 24,          /* bytes of the least that getdents64(2) gives */
 	CREW_CLOCK_EVERY = 16,     /* files */
-	CREW_EACH = 2,             /* threads for each processor, on ext4 */
-	CREW_ENTRY_SIZE = 8, /* bytes in a directory; of short names in most filesystems more */
-	CREW_GROWN = 4096    /* entries */
+	CREW_EACH = 2              /* threads for each processor, on ext4 */
 };
 
 struct clearing {
@@ -91,19 +89,9 @@ static void note(struct clearing *clearing, int64_t bytes_freed)
 
 /* ------------------------------------------------------------------------------------- files */
 
-static int64_t bytes_of(int dir, const char *name)
-{
-	struct stat st;
-
-	if (fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT) != 0 ||
-		!S_ISREG(st.st_mode) || st.st_nlink != 1)
-		return 0;
-	return (int64_t)st.st_blocks * 512;
-}
-
 static void remove_file(struct clearing *clearing, struct branch *dir, const char *name)
 {
-	int64_t bytes = bytes_of(dir->fd, name);
+	int64_t bytes = rmtree_bytes(dir->fd, name);
 
 	if (unlinkat(dir->fd, name, 0) == 0)
 		note(clearing, bytes);
@@ -152,7 +140,7 @@ static bool grows(struct branch *branch, size_t count)
 	struct stat st;
 
 	if (branch->taken && !branch->most && fstat(branch->fd, &st) == 0)
-		branch->most = (uint64_t)st.st_size / CREW_ENTRY_SIZE + CREW_GROWN + branch->taken;
+		branch->most = branch->taken + rmtree_entries_most((uint64_t)st.st_size);
 	branch->taken += count;
 	return branch->most && branch->taken > branch->most;
 }
@@ -265,6 +253,15 @@ static bool is_file(
 	return entry->type != DT_DIR && !is_spared(clearing, dir, entry->name);
 }
 
+/* Whether the time is up, before the i-th file: those that follow are left. */
+static bool gives_up(struct clearing *clearing, struct branch *dir, size_t i)
+{
+	if (i % CREW_CLOCK_EVERY != 0 || !is_late(clearing))
+		return false;
+	atomic_store(&dir->left, true);
+	return true;
+}
+
 static void share_work(struct crew_hand *hand, struct crew_task *task)
 {
 	struct share *share = (struct share *)task;
@@ -272,10 +269,8 @@ static void share_work(struct crew_hand *hand, struct crew_task *task)
 	const char *name = share->names;
 
 	for (size_t i = 0; i < share->count; i++, name += strlen(name) + 1) {
-		if (i % CREW_CLOCK_EVERY == 0 && is_late(clearing)) {
-			atomic_store(&share->dir->left, true);
+		if (gives_up(clearing, share->dir, i))
 			break;
-		}
 		remove_file(clearing, share->dir, name);
 	}
 	branch_settle(hand, share->dir);
@@ -326,10 +321,8 @@ static void remove_files(
 	struct clearing *clearing = crew_context(hand);
 
 	for (size_t i = 0; i < count; i++) {
-		if (i % CREW_CLOCK_EVERY == 0 && is_late(clearing)) {
-			atomic_store(&dir->left, true);
+		if (gives_up(clearing, dir, i))
 			break;
-		}
 		if (is_file(clearing, dir, &room->entries[i]))
 			remove_file(clearing, dir, room->entries[i].name);
 	}

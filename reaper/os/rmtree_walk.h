@@ -6,7 +6,20 @@
 
 #include "rmtree.h"
 
-enum { RMTREE_ROUNDS = 16 };
+enum {
+	RMTREE_ROUNDS = 16,
+	RMTREE_GROWN_EVERY = 4096, /* entries */
+	RMTREE_ENTRY_SIZE = 8 /* bytes in a directory; of short names in most filesystems more */
+};
+
+/* So many entries at most a directory of that size (st_size) gives, if nobody makes new ones. */
+static inline uint64_t rmtree_entries_most(uint64_t size)
+{
+	return size / RMTREE_ENTRY_SIZE + RMTREE_GROWN_EVERY;
+}
+
+/* The bytes that unlinking the entry frees: of a regular file without another link, else 0. */
+int64_t rmtree_bytes(int dir, const char *name);
 
 /*
  * Opens the directory that the entry is (O_PATH). A descriptor; -ENOENT and -ENOTDIR (it is
