@@ -95,9 +95,8 @@ static int directory_clear(struct restoring *restoring, struct error *error)
 	int r = stream ? 0 : -errno;
 
 	while (stream && r >= 0 && (entry = stream_next(stream)) != NULL)
-		r = rmtree_steadfast(restoring->dir, entry->d_name,
-			&(struct rmtree_limits){ .deadline_ms = deadline_in_ms(UNDO_MS) }, &report,
-			error);
+		r = rmtree_steadfast(
+			restoring->dir, entry->d_name, deadline_in_ms(UNDO_MS), &report, error);
 	return r;
 }
 
@@ -238,9 +237,8 @@ static int record_beside(struct restoring *restoring, int archives, const char *
 	r = dir < 0 ? error_set(restoring->error, errno, "open %s/%s", parent, beside)
 		    : archive_extract(archives, name, "record/", dir, restoring->error);
 	if (r < 0)
-		(void)rmtree_steadfast(restoring->parent, beside,
-			&(struct rmtree_limits){ .deadline_ms = deadline_in_ms(UNDO_MS) }, &report,
-			NULL);
+		(void)rmtree_steadfast(
+			restoring->parent, beside, deadline_in_ms(UNDO_MS), &report, NULL);
 	else
 		restoring->restored->beside =
 			arena_printf(restoring->arena, "%s/%s", parent, beside);

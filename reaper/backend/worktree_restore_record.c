@@ -446,8 +446,7 @@ void restore_record_undo(struct restoring *restoring)
 	if (!restoring->record_name)
 		return;
 	list = dir_open_below(restoring->common, "worktrees", O_RDONLY | O_DIRECTORY, &error);
-	if (list < 0 || rmtree_steadfast(list, restoring->record_name,
-				&(struct rmtree_limits){ .deadline_ms = deadline_in_ms(UNDO_MS) },
+	if (list < 0 || rmtree_steadfast(list, restoring->record_name, deadline_in_ms(UNDO_MS),
 				&report, &error) < 0)
 		restoring_note(restoring, "git's record %s is left: %s",
 			restoring->restored->record, error.text);

@@ -26,9 +26,9 @@ struct rmtree_limits {
 
 /*
  * Deletes the entry `name` of directory `parent`, a file or a whole tree. Returns 1 when it is gone
- * now, 0 when it was gone already, -ETIME when the deadline passed, -EINTR when we
- * are asked to stop (os/signals.h), -ENOTEMPTY when entries kept appearing, -EBUSY or -EXDEV at a
- * mount, else -errno; the error names the path below parent (escaped). Goes on past an entry that
+ * now, 0 when it was gone already, -ETIME when the deadline passed, -EINTR when we are asked to stop
+ * (os/signals.h), -ENOTEMPTY when entries kept appearing, -EBUSY or -EXDEV at a mount, else -errno;
+ * the error names the path below parent (escaped). Goes on past an entry that
  * cannot be removed and reports the first such error. *report is added to in any case.
  */
 int rmtree(int parent, const char *name, const struct rmtree_limits *limits,
@@ -52,5 +52,5 @@ int rmtree_opened(int parent, const struct rmtree_opened *opened, struct rmtree_
 	struct error *error);
 
 /* The same, and it is finished also when we are asked to stop: for who undoes what was begun. */
-int rmtree_steadfast(int parent, const char *name, const struct rmtree_limits *limits,
+int rmtree_steadfast(int parent, const char *name, int64_t deadline_ms,
 	struct rmtree_report *report, struct error *error);

@@ -139,11 +139,11 @@ int rmtree(int parent, const char *name, const struct rmtree_limits *limits,
 	return remove_any(parent, &clearing, report, error);
 }
 
-int rmtree_steadfast(int parent, const char *name, const struct rmtree_limits *limits,
+int rmtree_steadfast(int parent, const char *name, int64_t deadline_ms,
 	struct rmtree_report *report, struct error *error)
 {
 	struct clearing clearing = {
-		.top = { .name = name, .limits = *limits },
+		.top = { .name = name, .limits.deadline_ms = deadline_ms },
 		.steadfast = true,
 	};
 
