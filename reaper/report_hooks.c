@@ -23,15 +23,16 @@ static enum duty_wait waits_for(const struct report *report, const struct duty *
 	return hooks_waits_for(report->settings, report->inventory, duty);
 }
 
-/* `run`: whose it is, as a person would type it. */
 static char *wait_text(enum duty_wait wait, enum duty_kind kind, const char *run)
 {
+	char *shown CLEANUP(mem_done) = text_escape(run);
+
 	switch (wait) {
 	case DUTY_WAITS_HOOK:
 		return mem_printf(
 			"[hooks] %s is not set: set it, or do by hand what it did and say "
 			"'sbx-reap forget %s'",
-			duty_name(kind), run);
+			duty_name(kind), shown);
 	case DUTY_WAITS_NAME:
 		return mem_dup("another run has that name, and its revocation counts for both");
 	case DUTY_WAITS_END:
@@ -51,8 +52,8 @@ static char *again_text(const struct report *report, const struct duty *duty)
 {
 	enum duty_wait wait = waits_for(report, duty);
 	int64_t again_s = retry_s(report, duty);
-	char retry[TIMESPAN_TEXT], *run CLEANUP(mem_done) = text_escape(duty->run);
-	char *waits CLEANUP(mem_done) = wait_text(wait, duty->kind, run);
+	char *waits CLEANUP(mem_done) = wait_text(wait, duty->kind, duty->run);
+	char retry[TIMESPAN_TEXT];
 
 	if (wait != DUTY_WAITS_PASS)
 		return mem_printf("is not tried now (%s)", waits);
@@ -66,11 +67,8 @@ char *report_duty_text(const struct report *report, const struct duty *duty)
 	char *again CLEANUP(mem_done) = NULL, *why CLEANUP(mem_done) = NULL;
 	enum duty_wait wait = waits_for(report, duty);
 
-	if (duty->state == DUTY_PENDING && wait != DUTY_WAITS_PASS) {
-		char *run CLEANUP(mem_done) = text_escape(duty->run);
-
-		return wait_text(wait, duty->kind, run);
-	}
+	if (duty->state == DUTY_PENDING && wait != DUTY_WAITS_PASS)
+		return wait_text(wait, duty->kind, duty->run);
 	if (duty->state != DUTY_FAILED)
 		return NULL;
 	again = again_text(report, duty);
