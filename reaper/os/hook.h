@@ -19,10 +19,10 @@ struct hook {
  * in a session and process group of its own. Whatever it has started and left ends with it: killed, also
  * what left its group.
  *
- * 0: it ended with exit code 0; 1: so it did, but left a process that does not die, which is no reason to
- * do again what is done, and to leave another one. Otherwise -errno with an error that says how it ended, and the end of
- * what it printed, escaped: -ECHILD it failed, -ETIME it was not done in time, -EINTR we are asked to
- * stop (both killed), -EPERM, -ENOENT and the like: as hook_check(). Nothing of it is left when we die.
+ * 0: it ended with exit code 0; 1: so it did, but left a process that does not die, which is no reason
+ * to do again what is done, and to leave another one. Otherwise -errno with an error that says how it
+ * ended, and the end of what it printed, escaped: -ECHILD it failed, -ETIME it was not done in time,
+ * -EINTR we are asked to stop (both killed), -EPERM, -ENOENT and the like: as hook_check(). Nothing of it is left when we die.
  */
 int hook_run(const struct hook *hook, struct error *error);
 
