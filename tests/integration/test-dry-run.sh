@@ -214,7 +214,7 @@ unsaved = $1"
 		same '' "$(contradictions "$world/dry.json" "$world/pass.json")"
 	echo "# $(jq -rs '.[0].runs | group_by(.reason) | map("\(length) \(.[0].reason)") | join(", ")' \
 		"$world/dry.json")"
-	check "unsaved = $1: of $each runs some go and some stay" test "$(jq --argjson few "$((each / 8))" \
+	check "unsaved = $1: of $each runs some go and some stay" test "$(jq --argjson few "$((each / 40))" \
 		'.totals.reap > $few and .totals.keep > $few' "$world/dry.json")" = true
 	rm -f "$root"/*.sbx "$root"/*.keep
 	find "$root" -mindepth 1 -maxdepth 1 -exec rm -rf {} +
