@@ -11,8 +11,10 @@ budget_rows() {
 
 budget_open() {
 	place_open ext4 "$((budget_files / 2000 + 2000))M" $((budget_files + budget_files / 10 + 100000))
+	# What is packed first would be measured otherwise, and packing begins anew in each pass.
 	workspaces_new "[policy]
 keep_ok = 0s
+unsaved = discard
 [limits]
 time_budget = ${budget_s}s"
 	sed 's/^time_budget = .*/time_budget = 1d/' "$books/reap.ini" >"$books/whole.ini"
