@@ -16,8 +16,15 @@
 #include <sys/sysmacros.h>
 
 enum {
-	CLEARED = 256,          /* slots; a power of two is not needed */
-	LEVELS_MAX = 64 * 1024, /* a tree may be deeper on purpose: then nothing is said about it */
+	CLEARED = 256, /* slots; a power of two is not needed */
+	/*
+	 * A tree may be deep on purpose, and whoever works further down than this hides every place of
+	 * the host. Going up so far takes some seconds, making it some minutes.
+	 */
+	LEVELS_MAX = 4 * 1024 * 1024,
+	STEPS_FIRST =
+		1024, /* after so many levels a step is noted, and then twice as far each time */
+	STEPS_MAX = 16,
 	CGROUPS_TEXT = 16 * 1024
 };
 
@@ -210,6 +217,32 @@ static int search_up(
 	return 1;
 }
 
+/* What lies in none of the places: where a climb began, and some steps of a long one. */
+struct way {
+	struct directory steps[STEPS_MAX];
+	size_t count;
+	int next; /* level of the next step */
+};
+
+static void way_note(struct way *way, int level, const struct directory *here)
+{
+	if (level < way->next || way->count == STEPS_MAX)
+		return;
+	way->steps[way->count++] = *here;
+	way->next = way->next ? 2 * way->next : STEPS_FIRST;
+}
+
+static void way_clear(struct search *search, const struct way *way)
+{
+	for (size_t i = 0; i < way->count; i++)
+		*search_slot(search, &way->steps[i]) = way->steps[i];
+}
+
+static bool search_cleared(struct search *search, const struct directory *here)
+{
+	return directory_equal(search_slot(search, here), here);
+}
+
 /*
  * From a directory of the suspect up to the top, by ".." and so through the mounts as the suspect
  * has them. A directory that is deleted still has the parent that it had.
@@ -217,19 +250,20 @@ static int search_up(
 static int search_climb(struct search *search, int start, const struct suspect *suspect)
 {
 	int at CLEANUP(fd_done) = start;
-	struct directory first, here = { 0 };
+	struct directory here = { 0 };
+	struct way way = { 0 };
 	bool found = false;
 	int r = directory_read(at, &here);
 
-	if (r == 0 && directory_equal(search_slot(search, &here), &here))
+	if (r == 0 && search_cleared(search, &here))
 		return 0;
 	r = r < 0 || !directory_equal(&here, &search->top)
 		    ? search_enter(search, &at, suspect, &here)
 		    : 1;
 	if (r <= 0)
 		return r;
-	first = here;
-	for (int level = 0;; level++) {
+	for (int level = 0; !search_cleared(search, &here); level++) {
+		way_note(&way, level, &here);
 		found |= search_match(search, &here, suspect);
 		if (directory_equal(&here, &search->top))
 			break;
@@ -242,7 +276,7 @@ static int search_climb(struct search *search, int start, const struct suspect *
 			break;
 	}
 	if (!found)
-		*search_slot(search, &first) = first;
+		way_clear(search, &way);
 	return 0;
 }
 

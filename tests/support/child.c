@@ -6,6 +6,7 @@
 #include <sched.h>
 #include <signal.h>
 #include <sys/prctl.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 
 enum { CHILD_FAILED = 99 };
@@ -56,6 +57,20 @@ pid_t child_start(const char *directory)
 	if (pid)
 		return pid;
 	child_require(!directory || chdir(directory) == 0);
+	child_ready(ready);
+	child_sleep();
+}
+
+pid_t child_start_below(const char *directory, unsigned levels)
+{
+	int ready[2];
+	pid_t pid = child_fork(ready);
+
+	if (pid)
+		return pid;
+	child_require(chdir(directory) == 0);
+	for (unsigned i = 0; i < levels; i++)
+		child_require(mkdir("d", 0755) == 0 && chdir("d") == 0);
 	child_ready(ready);
 	child_sleep();
 }

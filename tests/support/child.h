@@ -6,6 +6,9 @@
 /* A child that sleeps in the given working directory (NULL: ours). It is there on return. */
 pid_t child_start(const char *directory);
 
+/* The same in the last of so many directories that it makes, each in the one before. */
+pid_t child_start_below(const char *directory, unsigned levels);
+
 /* The same in another root directory. */
 pid_t child_start_in_root(const char *root);
 

@@ -260,6 +260,22 @@ static void a_working_directory_deep_in_the_tree_is_found(void **state)
 	assert_true(world->seen[0].cgroups);
 }
 
+/* Whoever makes a tree very deep and works down there hides no other. */
+static void no_tree_is_too_deep(void **state)
+{
+	struct world *world = *state;
+	pid_t higher;
+
+	assert_int_equal(mount("sbx-test", below(world, "tree/deep"), "tmpfs", 0, NULL), 0);
+	world->child = child_start_below(below(world, "tree/deep"), 100 * 1000);
+	higher = child_start(below(world, "tree/deep/d/d"));
+	assert_int_equal(world_look(world, "tree2"), 0);
+	assert_int_equal(world_look(world, "tree/deep/d"), 2);
+	assert_int_equal(world_look(world, "tree/deep/d/d/d"), 1);
+	assert_int_equal(world->seen[0].pid, world->child);
+	child_end(higher);
+}
+
 static void the_tree_itself_counts_and_a_name_with_the_same_start_does_not(void **state)
 {
 	struct world *world = *state;
@@ -625,6 +641,7 @@ int main(void)
 		cmocka_unit_test(a_command_name_cannot_disturb_the_start_time),
 		IN_WORLD(we_and_our_parents_are_above_us_and_a_child_is_not),
 		IN_WORLD(a_working_directory_deep_in_the_tree_is_found),
+		IN_WORLD(no_tree_is_too_deep),
 		IN_WORLD(the_tree_itself_counts_and_a_name_with_the_same_start_does_not),
 		IN_WORLD(every_place_on_the_way_up_is_told),
 		IN_WORLD(a_root_directory_in_the_tree_is_found),
