@@ -41,6 +41,8 @@ WARNINGS := -Wall -Wextra -Wshadow -Wundef -Wvla -Wformat=2 -Wpointer-arith -Wwr
 CFLAGS_dev := -Og -g3 -fsanitize=address,undefined -fno-sanitize-recover=undefined \
 	-fno-omit-frame-pointer
 LDFLAGS_dev := -fsanitize=address,undefined
+CFLAGS_thread := -O2 -g -fsanitize=thread
+LDFLAGS_thread := -fsanitize=thread
 CFLAGS_release := -O2 -g -D_FORTIFY_SOURCE=2 -fstack-protector-strong -fstack-clash-protection \
 	$(if $(filter x86_64-%,$(shell $(CC) -dumpmachine)),-fcf-protection) -fPIE
 LDFLAGS_release := -pie -Wl,-z,relro,-z,now -Wl,--as-needed
@@ -64,7 +66,7 @@ else ifeq ($(V),0)
 say = @echo "  $(1) $(2)";
 endif
 
-.PHONY: all tests sweeps fuzzers build-fuzzers build-bench check check-long soak bench lint format deb \
+.PHONY: all tests sweeps threaded fuzzers build-fuzzers build-bench check check-long soak bench lint format deb \
 	install uninstall clean
 .SECONDARY:
 
@@ -130,6 +132,11 @@ ifneq ($(BUILD),build/release)
 		$(patsubst %,build/release/tests/integration/%,$(SWEEPS) test_model)
 endif
 
+# What works in threads is watched by a sanitizer that does not go with the others.
+THREADED := test_crew test_rmtree test_rmtree_crew
+threaded:
+	$(MAKE) MODE=thread BUILD=build/thread $(THREADED:%=build/thread/tests/unit/%)
+
 # libFuzzer comes with clang; the library is built once more, so that it sees where an input leads.
 FUZZERS := $(patsubst %.c,$(BUILD)/%,$(wildcard tests/fuzz/fuzz_*.c))
 
@@ -160,7 +167,7 @@ $(BUILD)/compile_commands.json: Makefile $(C_FILES)
 	@: $(file >$@,[)$(foreach f,$(C_FILES),$(file >>$@,$(call json_entry,$f)$(if \
 		$(filter $f,$(lastword $(C_FILES))),,$(COMMA))))$(file >>$@,])
 
-check: tests sweeps
+check: tests sweeps threaded
 	scripts/run-tests $(BUILD)
 
 check-long: tests
