@@ -11,12 +11,11 @@ struct looking {
 };
 
 /* A probe_remains_entry. */
-static void say_left(void *context, const char *id, enum probe_remains remains)
+static void say_left(void *context, const char *id, const char *outside, enum probe_remains remains)
 {
 	struct looking *looking = context;
 	struct arena arena CLEANUP(arena_done) = { 0 };
 	struct text quoted CLEANUP(text_done) = { 0 };
-	const char *outside = probe_outside(&looking->check->books.settings, id, &arena);
 
 	looking->broken_off += remains == PROBE_BROKEN_OFF;
 	if (remains != PROBE_LEFT)
@@ -25,9 +24,11 @@ static void say_left(void *context, const char *id, enum probe_remains remains)
 		arena_printf(
 			&arena, "probe %s failed, and its canaries stay for you to look at", id));
 	check_say_more("then:");
-	check_say_more(arena_printf(&arena, "sbx-reap unpin " PROBE_PINNED "%s", id));
 	text_add_quoted(&quoted, outside);
-	check_say_more(arena_printf(&arena, "umount %s/shown; rm -r %s", quoted.data, quoted.data));
+	check_say_more(arena_printf(&arena,
+		"umount %s/shown && rm -r --one-file-system %s && sbx-reap unpin " PROBE_PINNED
+		"%s",
+		quoted.data, quoted.data, id));
 }
 
 void check_probe(struct check *check)

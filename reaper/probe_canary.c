@@ -3,8 +3,7 @@
 #include "base/clock.h"
 #include "base/pathname.h"
 #include "beside.h"
-#include "os/bind.h"
-#include "os/file.h"
+#include "os/dir.h"
 #include "os/picture.h"
 #include "probe_attend.h"
 #include "registration.h"
@@ -15,9 +14,7 @@
 #include <fcntl.h>
 
 /* A canary that was never finished, since its probe was killed, is abandoned from then on. */
-enum { CANARY_BUDGET_S = 15 * 60, CANARY_WORKED_S = 60, MOUNT_WAIT_MS = 60 * 1000 };
-
-static const char canary_text[] = "A canary of 'sbx-reap probe'. It must stay as it is.\n";
+enum { CANARY_BUDGET_S = 15 * 60, CANARY_WORKED_S = 60 };
 
 void probe_canaries_done(struct probe_canaries *canaries)
 {
@@ -50,73 +47,33 @@ static struct probe_canary canary_name(
 	return canary;
 }
 
-static const char *canaries_around(const struct settings *settings, struct arena *arena)
+static const char *outside_of(const struct settings *settings, const char *id, struct arena *arena)
 {
 	char *parent CLEANUP(mem_done) = pathname_parent(settings->roots.items[0]);
 
-	return arena_printf(arena, "%s/.sbx-probe", text_equal(parent, "/") ? "" : parent);
+	return arena_printf(arena, "%s/.sbx-probe/%s", text_equal(parent, "/") ? "" : parent, id);
 }
 
-const char *probe_outside(const struct settings *settings, const char *id, struct arena *arena)
-{
-	return arena_printf(arena, "%s/%s", canaries_around(settings, arena), id);
-}
-
-void canaries_name(struct probe_canaries *canaries, const char *id)
+void canaries_name(struct probe_canaries *canaries, const char *id, const char *outside)
 {
 	struct arena *arena = &canaries->arena;
+	char *around CLEANUP(mem_done) = NULL;
 
 	canaries->root = canaries->settings->roots.items[0];
-	canaries->around = canaries_around(canaries->settings, arena);
-	canaries->outside = probe_outside(canaries->settings, id, arena);
-	canaries->kept = arena_printf(arena, "%s/kept", canaries->outside);
-	canaries->file = arena_printf(arena, "%s/canary", canaries->kept);
+	canaries->outside =
+		outside ? arena_dup(arena, outside) : outside_of(canaries->settings, id, arena);
+	around = pathname_parent(canaries->outside);
+	canaries->around = arena_dup(arena, around);
+	canaries->file = arena_printf(arena, "%s/kept/canary", canaries->outside);
 	canaries->shown = arena_printf(arena, "%s/shown", canaries->outside);
 	canaries->due = canary_name(canaries, "due", id);
 	canaries->pinned = canary_name(canaries, "pinned", id);
 }
 
-static int make_directory(const char *path, struct error *error)
-{
-	return mkdir(path, 0700) == 0 ? 0 : error_set(error, errno, "make %s", path);
-}
-
-static int make_file(const char *directory, const char *name, struct error *error)
-{
-	int dir CLEANUP(fd_done) = open(directory, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-
-	if (dir < 0)
-		return error_set(error, errno, "open %s", directory);
-	return file_write(dir, name, canary_text, strlen(canary_text), 0600, error);
-}
-
-static int show_at(const struct probe_canaries *canaries, const char *point, struct error *error)
-{
-	int r = make_directory(point, error);
-
-	if (r >= 0)
-		r = bind_mount(canaries->kept, point, error);
-	if (r >= 0)
-		r = bus_mount_wait(canaries->bus, point, deadline_in_ms(MOUNT_WAIT_MS), error);
-	if (r < 0)
-		error_prefix(error, "%s", point);
-	return r;
-}
-
-/* The second bind is nobody's business: taking the first one down must not take it, too. */
 static int make_outside(struct probe_canaries *canaries, struct error *error)
 {
-	int r = 0;
+	int r = outside_make(canaries, error);
 
-	if (mkdir(canaries->around, 0700) < 0 && errno != EEXIST)
-		return error_set(error, errno, "make %s", canaries->around);
-	r = make_directory(canaries->outside, error);
-	if (r >= 0)
-		r = make_directory(canaries->kept, error);
-	if (r >= 0)
-		r = make_file(canaries->kept, "canary", error);
-	if (r >= 0)
-		r = show_at(canaries, canaries->shown, error);
 	return r < 0 ? r : picture_add(&canaries->outside_before, canaries->outside, error);
 }
 
@@ -156,15 +113,14 @@ static int put_on_record(const struct probe_canaries *canaries, const struct pro
 
 static int fill_tree(const struct probe_canary *canary, struct error *error)
 {
-	char *directory CLEANUP(mem_done) = mem_printf("%s/directory", canary->tree);
-	char *inner CLEANUP(mem_done) = mem_printf("%s/inner", directory);
-	int r = make_directory(directory, error);
+	int tree CLEANUP(fd_done) = dir_open(canary->tree, error);
+	int directory CLEANUP(fd_done) =
+		tree < 0 ? tree : canary_directory(tree, "directory", error);
+	int inner CLEANUP(fd_done) =
+		directory < 0 ? directory : canary_directory(directory, "inner", error);
+	int r = inner < 0 ? inner : canary_file(tree, "file", error);
 
-	if (r >= 0)
-		r = make_directory(inner, error);
-	if (r >= 0)
-		r = make_file(canary->tree, "file", error);
-	return r < 0 ? r : make_file(inner, "file", error);
+	return r < 0 ? r : canary_file(inner, "file", error);
 }
 
 static int make_run(const struct probe_canaries *canaries, const struct probe_canary *canary,
@@ -179,24 +135,31 @@ static int make_run(const struct probe_canaries *canaries, const struct probe_ca
 	return r < 0 ? r : fill_tree(canary, error);
 }
 
+static int link_outside(struct probe_canaries *canaries, int kept, int tree, struct error *error)
+{
+	char *directory CLEANUP(mem_done) = pathname_parent(canaries->file);
+
+	if (symlinkat(canaries->file, tree, "symlink") < 0 ||
+		symlinkat(directory, tree, "symlink-to-directory") < 0)
+		return error_set(error, errno, "make a symlink in %s", canaries->due.tree);
+	if (linkat(kept, pathname_last(canaries->file), tree, "hard-link", 0) == 0)
+		return 0;
+	if (errno != EXDEV)
+		return error_set(error, errno, "make a hard link in %s", canaries->due.tree);
+	canaries->no_hard_link = "the root is a filesystem of its own";
+	return 0;
+}
+
 /* The ways that lead out of the due one. */
 static int lead_outside(struct probe_canaries *canaries, struct error *error)
 {
-	const char *tree = canaries->due.tree;
-	char *to_file CLEANUP(mem_done) = mem_printf("%s/symlink", tree);
-	char *to_directory CLEANUP(mem_done) = mem_printf("%s/symlink-to-directory", tree);
-	char *hard CLEANUP(mem_done) = mem_printf("%s/hard-link", tree);
-	char *bound CLEANUP(mem_done) = mem_printf("%s/bound", tree);
-	int r;
+	char *bound CLEANUP(mem_done) = mem_printf("%s/bound", canaries->due.tree);
+	int kept CLEANUP(fd_done) = outside_kept(canaries, error);
+	int tree CLEANUP(fd_done) = kept < 0 ? kept : dir_open(canaries->due.tree, error);
+	int r = tree < 0 ? tree : link_outside(canaries, kept, tree, error);
 
-	if (symlink(canaries->file, to_file) < 0 || symlink(canaries->kept, to_directory) < 0)
-		return error_set(error, errno, "make a symlink in %s", tree);
-	if (link(canaries->file, hard) < 0) {
-		if (errno != EXDEV)
-			return error_set(error, errno, "make %s", hard);
-		canaries->no_hard_link = "the root is a filesystem of its own";
-	}
-	r = show_at(canaries, bound, error);
+	if (r >= 0)
+		r = canaries_show(canaries, kept, tree, bound, error);
 	return r < 0 ? r : picture_add(&canaries->outside_linked, canaries->outside, error);
 }
 
@@ -248,10 +211,10 @@ int probe_canaries_make(struct probe_canaries *canaries, const char *id, struct 
 {
 	int r;
 
-	canaries_name(canaries, id);
+	canaries_name(canaries, id, NULL);
 	r = worktree_canary_repository(canaries->due.repo, error);
 	if (r >= 0)
-		r = canaries_pin(canaries, canary_must_stay, error);
+		r = canaries_pin(canaries, PROBE_BROKEN_OFF, error);
 	if (r >= 0)
 		r = make_outside(canaries, error);
 	if (r >= 0)

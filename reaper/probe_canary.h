@@ -25,11 +25,11 @@ struct probe_canaries {
 	struct bus *bus;
 	int64_t now_s;
 	struct arena arena;
-	const char *root;                /* the first one */
-	const char *around, *outside;    /* beside it: shared by probes, and this one's own */
-	const char *kept, *file, *shown; /* in it: what is bound, the file in that, a second bind */
-	const char *no_hard_link;        /* why there is none; NULL: there is one */
-	const char *put_off; /* why no pass had its turn at the due one; NULL: one had */
+	const char *root;             /* the first one */
+	const char *around, *outside; /* beside it: shared by probes, and this one's own */
+	const char *file, *shown;     /* in it: the file in what is bound, a second bind */
+	const char *no_hard_link;     /* why there is none; NULL: there is one */
+	const char *put_off;          /* why no pass had its turn at the due one; NULL: one had */
 	struct probe_canary due, pinned;
 	struct text outside_before, pinned_before;
 	struct text outside_linked; /* while the due one has its hard link to it */
@@ -66,16 +66,15 @@ void probe_canaries_leave(struct probe_canaries *canaries, struct probe_findings
 /* Before the identifier of a probe, the name of the run that it pins. */
 #define PROBE_PINNED PROBE_PREFIX "pinned-"
 
-/* The directory of a probe's own outside of the first root, which is there; in the arena. */
-const char *probe_outside(const struct settings *settings, const char *id, struct arena *arena);
-
 enum probe_remains {
 	PROBE_BROKEN_OFF, /* or it is at work now, as its lock says */
 	PROBE_LEFT        /* it failed, and left them for a person */
 };
 
-/* Calls back for each earlier probe whose canaries are pinned still. 0 or -errno. */
-typedef void probe_remains_entry(void *context, const char *id, enum probe_remains remains);
+/* Calls back for each earlier probe whose canaries are pinned still, with the directory of its own
+ * beside what was the first root then. 0 or -errno. */
+typedef void probe_remains_entry(
+	void *context, const char *id, const char *outside, enum probe_remains remains);
 int probe_remains_each(
 	struct store *store, probe_remains_entry *each, void *context, struct error *error);
 

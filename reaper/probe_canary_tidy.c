@@ -7,72 +7,28 @@
 #include "base/pathname.h"
 #include "beside.h"
 #include "notice.h"
-#include "os/bind.h"
-#include "os/empty_dir.h"
-#include "os/file.h"
-#include "os/file_sweep.h"
 #include "state/marker.h"
 #include "state/pins.h"
-
-#include <errno.h>
-#include <fcntl.h>
-#include <sys/stat.h>
 
 enum { ID_LENGTH = 8 };
 
 static const char prober[] = "sbx-reap probe";
-const char canary_must_stay[] = "a canary that must stay";
-static const char failed_reason[] = "the canary of a probe that failed, for a person to look at";
+/* Of its pin, before the place of what lies outside: that stays as long, wherever roots are by then. */
+static const char *const reasons[] = {
+	[PROBE_BROKEN_OFF] = "a canary that must stay, as must ",
+	[PROBE_LEFT] = "the canary of a probe that failed, for a person to look at, as is ",
+};
 
-/* Already gone is success. */
-static int remove_in(const char *directory, const char *name,
-	int (*remove)(int dir, const char *name, struct error *error), struct error *error)
+/* Without an end, since nothing else tells what is left. */
+int canaries_pin(
+	const struct probe_canaries *canaries, enum probe_remains remains, struct error *error)
 {
-	int dir CLEANUP(fd_done) = open(directory, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-
-	if (dir < 0)
-		return errno == ENOENT ? 0 : error_set(error, errno, "open %s", directory);
-	return remove(dir, name, error);
-}
-
-/* For remove_in: the canary, and what is left of one whose writing was broken off. */
-static int remove_file(int dir, const char *name, struct error *error)
-{
-	int r = file_sweep(dir, error);
-
-	return r < 0 ? r : file_remove(dir, name, error);
-}
-
-static int remove_outside(const struct probe_canaries *canaries, struct error *error)
-{
-	char *parent CLEANUP(mem_done) = pathname_parent(canaries->around);
-	struct stat there;
-	int r = bind_unmount(canaries->shown, error);
-
-	if (r >= 0)
-		r = remove_in(canaries->kept, "canary", remove_file, error);
-	if (r >= 0)
-		r = remove_in(canaries->outside, "kept", empty_dir_remove, error);
-	if (r >= 0)
-		r = remove_in(canaries->outside, "shown", empty_dir_remove, error);
-	if (r >= 0)
-		r = remove_in(canaries->around, pathname_last(canaries->outside), empty_dir_remove,
-			error);
-	if (r >= 0 && lstat(canaries->outside, &there) == 0)
-		return error_say(error, ENOTEMPTY, "%s is not empty", canaries->outside);
-	/* Those of probes that failed may lie beside it. */
-	return r < 0 ? r
-		     : remove_in(parent, pathname_last(canaries->around), empty_dir_remove, error);
-}
-
-int canaries_pin(const struct probe_canaries *canaries, const char *reason, struct error *error)
-{
+	char *reason CLEANUP(mem_done) = mem_printf("%s%s", reasons[remains], canaries->outside);
 	const struct pin pin = {
 		.run = canaries->pinned.run,
 		.by = prober,
 		.reason = reason,
 		.since_s = canaries->now_s,
-		.until_s = canaries->now_s + canaries->settings->policy.pin_for_s,
 	};
 	bool known;
 	int r = pins_set(canaries->store, &pin, &known, error);
@@ -90,7 +46,7 @@ static int unpin(const struct probe_canaries *canaries, struct error *error)
 /* The pin last: by it the next probe finds what is left. */
 static int take_away(const struct probe_canaries *canaries, struct error *error)
 {
-	int r = remove_outside(canaries, error);
+	int r = outside_take_away(canaries, error);
 
 	return r < 0 ? r : unpin(canaries, error);
 }
@@ -108,7 +64,7 @@ void probe_canaries_leave(struct probe_canaries *canaries, struct probe_findings
 {
 	struct error error = { 0 };
 
-	if (canaries_pin(canaries, failed_reason, &error) < 0)
+	if (canaries_pin(canaries, PROBE_LEFT, &error) < 0)
 		probe_findings_add(findings, "leave", PROBE_FAILED,
 			"the pin of the canary cannot be kept for a person: %s", error.text);
 }
@@ -135,12 +91,14 @@ static void note_remains(void *context, const struct pin *pin)
 	struct remains *remains = context;
 	const char *id = id_of(pin->run);
 
-	if (!id || !text_equal(pin->by, prober))
+	if (!id || !text_equal(pin->by, prober) || !pin->reason)
 		return;
-	if (text_equal(pin->reason, canary_must_stay))
-		remains->each(remains->context, id, PROBE_BROKEN_OFF);
-	else if (text_equal(pin->reason, failed_reason))
-		remains->each(remains->context, id, PROBE_LEFT);
+	for (size_t i = 0; i < ARRAY_SIZE(reasons); i++) {
+		const char *outside = pin->reason + strlen(reasons[i]);
+
+		if (text_starts(pin->reason, reasons[i]) && text_equal(pathname_last(outside), id))
+			remains->each(remains->context, id, outside, (enum probe_remains)i);
+	}
 }
 
 int probe_remains_each(
@@ -158,7 +116,7 @@ struct mending {
 };
 
 /* A probe_remains_entry. */
-static void mend_one(void *context, const char *id, enum probe_remains remains)
+static void mend_one(void *context, const char *id, const char *outside, enum probe_remains remains)
 {
 	struct mending *mending = context;
 	struct probe_canaries canaries CLEANUP(probe_canaries_done) = {
@@ -169,7 +127,7 @@ static void mend_one(void *context, const char *id, enum probe_remains remains)
 
 	if (remains != PROBE_BROKEN_OFF)
 		return;
-	canaries_name(&canaries, id);
+	canaries_name(&canaries, id, outside);
 	if (take_away(&canaries, &error) < 0) {
 		error_prefix(&error, "take away what probe %s left, which was broken off", id);
 		if (!mending->error.code)

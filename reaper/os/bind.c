@@ -1,31 +1,24 @@
 #include "bind.h"
 
-#include "dir.h"
-
 #include <errno.h>
 #include <sys/mount.h>
 
-/* By descriptor: mount(2) would follow a symlink in either path. */
-int bind_mount(const char *source, const char *point, struct error *error)
+int bind_mount(int source, int point, struct error *error)
 {
-	int from CLEANUP(fd_done) = dir_open(source, error);
-	int to CLEANUP(fd_done) = from < 0 ? -EBADF : dir_open(point, error);
-	char from_path[32], to_path[32];
+	char from[32], to[32];
 
-	if (from < 0 || to < 0)
-		return from < 0 ? from : to;
-	(void)snprintf(from_path, sizeof(from_path), "/proc/self/fd/%d", from);
-	(void)snprintf(to_path, sizeof(to_path), "/proc/self/fd/%d", to);
-	if (mount(from_path, to_path, NULL, MS_BIND, NULL) < 0)
-		return error_set(error, errno, "mount %s at %s", source, point);
-	return 0;
+	(void)snprintf(from, sizeof(from), "/proc/self/fd/%d", source);
+	(void)snprintf(to, sizeof(to), "/proc/self/fd/%d", point);
+	return mount(from, to, NULL, MS_BIND, NULL) < 0 ? error_set(error, errno, "bind mount") : 0;
 }
 
-int bind_unmount(const char *point, struct error *error)
+int bind_unmount(int dir, const char *name, struct error *error)
 {
+	char *point CLEANUP(mem_done) = mem_printf("/proc/self/fd/%d/%s", dir, name);
+
 	if (umount2(point, UMOUNT_NOFOLLOW) == 0)
 		return 1;
 	if (errno == EINVAL || errno == ENOENT)
 		return 0;
-	return error_set(error, errno, "unmount %s", point);
+	return error_set(error, errno, "unmount %s", name);
 }

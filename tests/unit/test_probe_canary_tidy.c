@@ -248,11 +248,13 @@ static void wherever_taking_it_away_is_killed_the_next_one_goes_on(void **state)
 }
 
 /* Counts them by what they are. */
-static void count_remains(void *context, const char *id, enum probe_remains remains)
+static void count_remains(
+	void *context, const char *id, const char *outside, enum probe_remains remains)
 {
 	size_t *counts = context;
 
 	assert_string_equal(id, ID);
+	assert_true(text_ends(outside, "/.sbx-probe/" ID));
 	counts[remains]++;
 }
 
@@ -280,9 +282,9 @@ static void what_a_probe_that_failed_left_stays_for_a_person(void **state)
 
 static void pin_as(void **state, const char *run, const char *by)
 {
-	const struct pin pin = {
-		.run = run, .by = by, .reason = "a canary that must stay", .since_s = NOW
-	};
+	char *reason CLEANUP(mem_done) = mem_printf(
+		"a canary that must stay, as must %s/.sbx-probe/" ID, workdir_path(*state, ""));
+	const struct pin pin = { .run = run, .by = by, .reason = reason, .since_s = NOW };
 	bool known;
 
 	assert_int_equal(pins_set(database(state), &pin, &known, NULL), 1);
@@ -298,6 +300,77 @@ static void pins_of_others_are_none_of_its_business(void **state)
 	pin_as(state, "r1", "sbx-reap probe");
 	assert_int_equal(mend(&bench), 0);
 	assert_int_equal(pins(database(state)), 3);
+}
+
+/* The pin is all that tells of them, whatever the settings say by then. */
+static void it_is_found_when_another_root_is_the_first(void **state)
+{
+	struct bench bench CLEANUP(bench_done) = { 0 };
+
+	bench_up(&bench, state);
+	assert_int_equal(make(&bench), 0);
+	shell(&bench, "mkdir -p else/ws");
+	free(bench.roots[0]);
+	bench.roots[0] = mem_printf("%s/else/ws", bench.workdir->path);
+	assert_int_equal(mend(&bench), 0);
+	assert_false(is_mounted_below(around(&bench)));
+	assert_false(workdir_has(bench.workdir, ".sbx-probe"));
+	assert_int_equal(pins(bench.workdir->more), 0);
+	shell(&bench, "rmdir else/ws else");
+	start_over(&bench);
+}
+
+/* A pins_each callback. */
+static void expect_no_end(void *context, const struct pin *pin)
+{
+	assert_int_equal(pin->until_s, 0);
+	(*(size_t *)context)++;
+}
+
+static void its_pin_does_not_end_before(void **state)
+{
+	struct bench bench CLEANUP(bench_done) = { 0 };
+	size_t count = 0;
+
+	bench_up(&bench, state);
+	assert_int_equal(make(&bench), 0);
+	assert_int_equal(pins_each(database(state), expect_no_end, &count, NULL), 0);
+	assert_int_equal(count, 1);
+	assert_int_equal(mend(&bench), 0);
+	start_over(&bench);
+}
+
+/* The parent of a root may be one in which others make what they like. */
+static void what_others_made_in_its_place_is_left_alone(void **state)
+{
+	static const char *const theirs[] = {
+		"mkdir .sbx-probe && mv victim .sbx-probe/" ID " && ln -s .sbx-probe/" ID " victim"
+		" && chown 65534 .sbx-probe",
+		"mkdir -m 700 .sbx-probe && ln -s \"$PWD\"/victim .sbx-probe/" ID,
+		"mkdir -m 700 theirs && ln -s theirs .sbx-probe && ln -s \"$PWD\"/victim "
+		"theirs/" ID,
+	};
+	struct bench bench CLEANUP(bench_done) = { 0 };
+
+	bench_up(&bench, state);
+	for (size_t i = 0; i < ARRAY_SIZE(theirs); i++) {
+		struct probe_findings findings CLEANUP(probe_findings_done) = { 0 };
+
+		shell(&bench, "mkdir -p victim/kept victim/shown && touch victim/kept/canary &&"
+			      " mount --bind victim/kept victim/shown");
+		shell(&bench, theirs[i]);
+		pin_as(state, "sbx-probe-pinned-" ID, "sbx-reap probe");
+		probe_remains_mend(&bench.settings, bench.workdir->more, &findings);
+		assert_int_equal(findings.count, 1);
+		assert_int_equal(findings.list[0].outcome, PROBE_FAILED);
+		assert_int_equal(pins(bench.workdir->more), 1);
+		assert_true(workdir_has(bench.workdir, "victim/shown/canary"));
+		assert_true(workdir_has(bench.workdir, "victim/kept/canary"));
+		assert_int_not_equal(make(&bench), 0);
+		assert_true(workdir_has(bench.workdir, "victim/kept/canary"));
+		shell(&bench, "umount victim/shown; rm -rf victim theirs");
+		start_over(&bench);
+	}
 }
 
 static void what_cannot_be_taken_away_is_a_finding_and_tried_again(void **state)
@@ -327,6 +400,9 @@ int main(void)
 		TEST(wherever_taking_it_away_is_killed_the_next_one_goes_on),
 		TEST(what_a_probe_that_failed_left_stays_for_a_person),
 		TEST(pins_of_others_are_none_of_its_business),
+		TEST(it_is_found_when_another_root_is_the_first),
+		TEST(its_pin_does_not_end_before),
+		TEST(what_others_made_in_its_place_is_left_alone),
 		TEST(what_cannot_be_taken_away_is_a_finding_and_tried_again),
 	};
 
