@@ -8,7 +8,7 @@
 enum { COUNT_TEXT = 64 };
 
 /*
- * "1 run", "2 runs", "0 entries": `noun` is one of them, and of the kind whose plural has an s behind it.
+ * "1 run", "2 runs", "0 entries", "3 processes": `noun` is one of them, and its plural follows the rule.
  * Returns buffer.
  */
 const char *count_format(char buffer[COUNT_TEXT], int64_t count, const char *noun);

@@ -25,7 +25,11 @@ struct clearing {
 	bool steadfast;
 };
 
-/* In the child. Where this kernel cannot confine, the pass has said so, and it goes on. */
+/*
+ * In the child. Where this kernel cannot confine, the pass has said so, and it goes on, with the walk
+ * alone: what is moved out of the tree while it is held open loses what is in it then, and the walk
+ * holds few directories.
+ */
 static int clear_confined(void *context, void *result, struct error *error)
 {
 	const struct clearing *clearing = context;
@@ -33,7 +37,9 @@ static int clear_confined(void *context, void *result, struct error *error)
 
 	if (r < 0)
 		return r;
-	return rmtree_crew(&clearing->top, result) ? 0 : rmtree_walk(&clearing->top, result, error);
+	return r > 0 && rmtree_crew(&clearing->top, result)
+		       ? 0
+		       : rmtree_walk(&clearing->top, result, error);
 }
 
 static int clear(struct clearing *clearing, struct rmtree_report *report, struct error *error)
