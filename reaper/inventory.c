@@ -35,23 +35,67 @@ static void forget_seen(struct resource *resource)
 	resource->active_s = 0;
 }
 
-static void probe_resource(
-	struct inventory *inventory, const struct world *world, struct resource *resource)
+/* Whether a backend is asked; else all is said that can be. */
+static bool prepare_probe(struct resource *resource)
 {
-	const struct backend *backend = backend_of(resource->kind);
-
-	if (!backend || !resource_proven(resource))
-		return;
+	if (!backend_of(resource->kind) || !resource_proven(resource))
+		return false;
 	forget_seen(resource);
 	resource->note = resource->silent;
-	if (!resource->silent)
-		backend->probe(world_state(world, backend), resource, &inventory->arena);
+	return !resource->silent;
 }
 
 void inventory_probe(struct inventory *inventory, const struct world *world, struct run *run)
 {
-	for (size_t i = 0; i < run->resource_count; i++)
-		probe_resource(inventory, world, &run->resources[i]);
+	for (size_t i = 0; i < run->resource_count; i++) {
+		struct resource *resource = &run->resources[i];
+		const struct backend *backend = backend_of(resource->kind);
+
+		if (prepare_probe(resource))
+			backend->probe(world_state(world, backend), resource, &inventory->arena);
+	}
+}
+
+/* All that one backend is asked about, run by run. */
+struct probing {
+	struct resource **resources;
+	size_t count, room;
+};
+
+static void probing_done(struct probing *probing)
+{
+	free(probing->resources);
+}
+
+static void probing_add_run(
+	struct probing *probing, const struct backend *backend, const struct run *run)
+{
+	for (size_t i = 0; i < run->resource_count; i++) {
+		struct resource *resource = &run->resources[i];
+
+		if (backend_of(resource->kind) != backend || !prepare_probe(resource))
+			continue;
+		if (probing->count == probing->room) {
+			probing->room = probing->room * 2 + 16;
+			probing->resources = mem_grow(
+				probing->resources, probing->room, sizeof(*probing->resources));
+		}
+		probing->resources[probing->count++] = resource;
+	}
+}
+
+static void probe_all_by(
+	struct inventory *inventory, const struct world *world, const struct backend *backend)
+{
+	struct probing probing CLEANUP(probing_done) = { 0 };
+	void *state = world_state(world, backend);
+
+	for (size_t i = 0; i < inventory->run_count; i++)
+		probing_add_run(&probing, backend, inventory->runs[i]);
+	if (backend->probe_many && probing.count)
+		backend->probe_many(state, probing.resources, probing.count, &inventory->arena);
+	for (size_t i = 0; !backend->probe_many && i < probing.count && !signals_stop_wanted(); i++)
+		backend->probe(state, probing.resources[i], &inventory->arena);
 }
 
 static const char *root_of(const struct settings *settings, const struct run *run)
@@ -69,8 +113,8 @@ static void see(struct inventory *inventory, const struct world *world, const ch
 	for (size_t i = 0; i < BACKEND_COUNT && !signals_stop_wanted(); i++)
 		if (backends[i]->discover)
 			backends[i]->discover(world->states[i], inventory, only);
-	for (size_t i = 0; i < inventory->run_count && !signals_stop_wanted(); i++)
-		inventory_probe(inventory, world, inventory->runs[i]);
+	for (size_t i = 0; i < BACKEND_COUNT && !signals_stop_wanted(); i++)
+		probe_all_by(inventory, world, backends[i]);
 	if (!only)
 		sharing_check(inventory, world->settings);
 }

@@ -48,6 +48,13 @@ struct backend {
 	 */
 	void (*probe)(void *state, struct resource *resource, struct arena *arena);
 
+	/*
+	 * As probe() of each, of many at once: fewer questions to the same repository, and the same
+	 * answers. Those of one run are in its order. NULL: it is no cheaper than one by one.
+	 */
+	void (*probe_many)(
+		void *state, struct resource *const *resources, size_t count, struct arena *arena);
+
 	/* worktree only: what the tree holds that no surviving ref contains; fills in its head,
 	 * and *ret_note, in the arena. What cannot be told by the deadline (boot clock) is
 	 * unknown. */

@@ -20,9 +20,11 @@
 #include "base/text.h"
 #include "effects.h"
 #include "os/mounts.h"
+#include "os/signals.h"
 #include "os/trash.h"
 #include "worktree_activity.h"
 #include "worktree_ask.h"
+#include "worktree_branch_probe.h"
 #include "worktree_census.h"
 #include "worktree_discover.h"
 #include "worktree_salvage.h"
@@ -30,17 +32,9 @@
 
 #include <errno.h>
 
-/* What a pass learned about a run's branch through its worktree. */
-struct branch_memory {
-	const char *run, *branch, *own_tree;
-	char proved[COMMIT_TEXT];
-	struct branch_memory *next;
-};
-
 struct worktree_state {
 	const struct settings *settings;
-	struct arena arena;
-	struct branch_memory *branches;
+	struct worktree_memory memory;
 	struct worktree_census census;
 };
 
@@ -61,34 +55,9 @@ static void worktree_close(void *context)
 
 	if (!state)
 		return;
-	arena_done(&state->arena);
+	worktree_memory_done(&state->memory);
 	worktree_census_done(&state->census);
 	free(state);
-}
-
-static struct branch_memory *memory_of(
-	struct worktree_state *state, const char *run, const char *branch)
-{
-	struct branch_memory *memory = state->branches;
-
-	while (memory && !(text_equal(memory->run, run) && text_equal(memory->branch, branch)))
-		memory = memory->next;
-	return memory;
-}
-
-static struct branch_memory *remember(struct worktree_state *state, const struct resource *resource)
-{
-	struct branch_memory *memory = memory_of(state, resource->run, resource->branch);
-
-	if (memory)
-		return memory;
-	memory = arena_new(&state->arena, sizeof(*memory));
-	memory->run = arena_dup(&state->arena, resource->run);
-	memory->branch = arena_dup(&state->arena, resource->branch);
-	memory->own_tree = arena_dup(&state->arena, resource->locator);
-	memory->next = state->branches;
-	state->branches = memory;
-	return memory;
 }
 
 static void worktree_discover_all(void *context, struct inventory *inventory, const char *only)
@@ -98,40 +67,13 @@ static void worktree_discover_all(void *context, struct inventory *inventory, co
 	worktree_discover(state->settings, inventory, only);
 }
 
-/*
- * What is asked of one repository gets a part of a pass's time, so that it cannot take all of it from
- * the others.
- */
-static int64_t ask_deadline_ms(const struct settings *settings)
-{
-	enum { PART = 4, LIMIT_MS = 30 * 1000 };
-	int64_t part_ms = settings->limits.time_budget_ms / PART;
-
-	return deadline_in_ms(part_ms > 0 && part_ms < LIMIT_MS ? part_ms : LIMIT_MS);
-}
-
 static int worktree_identify_any(
 	void *context, struct resource *resource, struct arena *arena, struct error *error)
 {
 	const struct worktree_state *state = context;
 
-	return worktree_ask_identity(
-		state->settings, ask_deadline_ms(state->settings), resource, arena, error);
-}
-
-static struct branch_ask branch_question(
-	struct worktree_state *state, const struct resource *resource)
-{
-	const struct branch_memory *memory = memory_of(state, resource->run, resource->locator);
-
-	return (struct branch_ask){
-		.repo = resource->repo,
-		.name = resource->locator,
-		.run = resource->run,
-		.rule = state->settings->policy.branch,
-		.own_tree = memory ? memory->own_tree : NULL,
-		.proved = memory ? memory->proved : NULL,
-	};
+	return worktree_ask_identity(state->settings,
+		deadline_in_ms(worktree_ask_ms(state->settings)), resource, arena, error);
 }
 
 /* One look, and whether anybody else claims what the tree would take along. */
@@ -166,44 +108,10 @@ static const char *inbound(struct worktree_state *state, const struct sight *sig
 	return worktree_census_inbound(&state->census, sight->common, tree, arena);
 }
 
-/* A branch that stays on purpose is present and not alive, and its note begins with "kept: ". */
-static void branch_probe(
-	struct worktree_state *state, struct resource *resource, struct arena *arena)
+static void tree_probe(struct worktree_state *state, struct resource *resource, struct arena *arena)
 {
-	struct branch_ask ask = branch_question(state, resource);
-	struct branch_view view;
-
-	worktree_ask_branch(&ask, ask_deadline_ms(state->settings), arena, &view);
-	resource->alive = TRI_NO;
-	if (state->settings->visited && resource->repo)
-		resource->active_s = worktree_branch_active_s(resource->repo, resource->locator);
-	switch (view.answer) {
-	case BRANCH_ABSENT:
-		resource->present = TRI_NO;
-		return;
-	case BRANCH_STAYS:
-		resource->present = TRI_YES;
-		resource->note = arena_printf(arena, "kept: %s", view.why);
-		return;
-	case BRANCH_GOES:
-		resource->present = TRI_YES;
-		return;
-	case BRANCH_UNSEEN:
-		resource->present = TRI_UNKNOWN;
-		resource->note = view.why;
-		return;
-	}
-}
-
-static void worktree_probe(void *context, struct resource *resource, struct arena *arena)
-{
-	struct worktree_state *state = context;
 	struct sight sight CLEANUP(sight_done) = { .root_dir = -EBADF, .tree = -EBADF };
 
-	if (resource->kind == KIND_BRANCH) {
-		branch_probe(state, resource, arena);
-		return;
-	}
 	look(state, resource, arena, &sight);
 	resource->present = sight.present;
 	resource->contradicts = sight.contradicts;
@@ -222,7 +130,30 @@ static void worktree_probe(void *context, struct resource *resource, struct aren
 		resource->ino = sight.ino;
 	}
 	if (resource->branch && !sight.contradicts)
-		(void)remember(state, resource);
+		(void)worktree_remember(&state->memory, resource);
+}
+
+/* Branches after all trees: whose they are is known by then. */
+static void worktree_probe_many(
+	void *context, struct resource *const *resources, size_t count, struct arena *arena)
+{
+	struct worktree_state *state = context;
+	struct resource **branches CLEANUP(mem_done) = mem_new((count + 1) * sizeof(*branches));
+	size_t branch_count = 0;
+
+	for (size_t i = 0; i < count && !signals_stop_wanted(); i++)
+		if (resources[i]->kind == KIND_BRANCH)
+			branches[branch_count++] = resources[i];
+		else
+			tree_probe(state, resources[i], arena);
+	if (!signals_stop_wanted())
+		worktree_branches_probe(
+			state->settings, &state->memory, branches, branch_count, arena);
+}
+
+static void worktree_probe(void *context, struct resource *resource, struct arena *arena)
+{
+	worktree_probe_many(context, &resource, 1, arena);
 }
 
 static void judge(struct worktree_state *state, const struct sight *sight,
@@ -246,7 +177,8 @@ static void judge(struct worktree_state *state, const struct sight *sight,
 
 	worktree_ask_work(&place, arena, ret_judgement);
 	if (resource->branch)
-		memcpy(remember(state, resource)->proved, ret_judgement->branch_tip, COMMIT_TEXT);
+		memcpy(worktree_remember(&state->memory, resource)->proved,
+			ret_judgement->branch_tip, COMMIT_TEXT);
 }
 
 static enum work worktree_work(void *context, struct resource *resource, int64_t deadline_ms,
@@ -321,11 +253,11 @@ static int removal_allowed(struct worktree_state *state, const struct sight *sig
 static int branch_remove(struct worktree_state *state, const struct resource *resource,
 	int64_t deadline_ms, struct error *error)
 {
-	struct branch_ask ask = branch_question(state, resource);
+	struct branch_ask ask = worktree_branch_question(state->settings, &state->memory, resource);
 	struct arena arena CLEANUP(arena_done) = { 0 };
 	struct branch_view seen;
 
-	worktree_ask_branch(&ask, deadline_ms, &arena, &seen);
+	worktree_ask_branches(&ask, 1, deadline_left_ms(deadline_ms), &arena, &seen);
 	if (seen.answer == BRANCH_UNSEEN && deadline_left_ms(deadline_ms) == 0)
 		return error_say(error, ETIME, "%s", seen.why);
 	return worktree_branch_remove(&ask, &seen, error);
@@ -433,6 +365,7 @@ const struct backend worktree_backend = {
 	.identify = worktree_identify_any,
 	.discover = worktree_discover_all,
 	.probe = worktree_probe,
+	.probe_many = worktree_probe_many,
 	.work = worktree_work,
 	.effects = &worktree_effects,
 };

@@ -1,9 +1,11 @@
 #include "worktree_ask.h"
 
+#include "base/clock.h"
 #include "base/text.h"
 #include "os/dir.h"
 #include "os/errand.h"
 #include "os/mount_view.h"
+#include "worktree_branch_peers.h"
 #include "worktree_census.h"
 #include "worktree_identify.h"
 
@@ -11,6 +13,14 @@
 #include <limits.h>
 
 enum { WORDS_MAX = 1024 };
+
+int64_t worktree_ask_ms(const struct settings *settings)
+{
+	enum { PART = 4, LIMIT_MS = 30 * 1000 };
+	int64_t part_ms = settings->limits.time_budget_ms / PART;
+
+	return part_ms > 0 && part_ms < LIMIT_MS ? part_ms : LIMIT_MS;
+}
 
 /* What is handed back, flat. "" for NULL. */
 struct judged {
@@ -81,44 +91,104 @@ void worktree_ask_work(const struct worktree_place *place, struct arena *arena,
 		ret_judgement->unseen_code = -r;
 }
 
-static int look_at_branch(void *context, void *result, struct error *error)
-{
-	struct worktree_gits gits CLEANUP(worktree_gits_done) = { 0 };
-	struct branch_ask ask = *(const struct branch_ask *)context;
-	struct arena arena CLEANUP(arena_done) = { 0 };
-	struct viewed *viewed = result;
+enum { BRANCHES_MOST = 1024, STAY_PART = 4 };
 
-	(void)error;
-	ask.gits = &gits;
+struct viewing {
+	const struct branch_ask *asks;
+	size_t count;
+	int64_t each_ms;
+};
+
+struct views {
+	size_t at; /* the one that it is at */
+	struct viewed list[];
+};
+
+static void view_branch(struct branch_ask ask, struct viewed *viewed)
+{
+	struct arena arena CLEANUP(arena_done) = { 0 };
+
 	worktree_branch_look(&ask, &arena, &viewed->view);
 	words_put(viewed->why, viewed->view.why);
 	words_put(viewed->held, viewed->view.held);
+}
+
+/* Comes back when a part of its time is over, so that the one after many slow ones has its share. */
+static int view_branches(void *context, void *result, struct error *error)
+{
+	struct worktree_gits gits CLEANUP(worktree_gits_done) = { 0 };
+	struct branch_peers peers CLEANUP(branch_peers_done) = { 0 };
+	const struct viewing *viewing = context;
+	struct views *views = result;
+	int64_t stay_until_ms = deadline_in_ms(viewing->each_ms / STAY_PART);
+
+	(void)error;
+	for (views->at = 0; views->at < viewing->count; views->at++) {
+		struct branch_ask ask = viewing->asks[views->at];
+
+		if (views->at > 0 && deadline_left_ms(stay_until_ms) == 0)
+			return 0;
+		ask.gits = &gits;
+		ask.peers = &peers;
+		view_branch(ask, &views->list[views->at]);
+	}
 	return 0;
 }
 
-void worktree_ask_branch(const struct branch_ask *ask, int64_t deadline_ms, struct arena *arena,
-	struct branch_view *ret_view)
+/* Asks one child, and takes what it told before it came back, hung or died: so many. */
+static size_t ask_one_child(struct viewing *viewing, struct arena *arena,
+	struct branch_view *ret_views, int *ret_answer, struct error *error)
 {
-	struct branch_ask asked = *ask;
-	struct viewed viewed = { 0 };
-	struct error error = { 0 };
+	size_t size = sizeof(struct views) + viewing->count * sizeof(struct viewed);
+	struct views *views CLEANUP(mem_done) = mem_new(size);
 	const struct errand errand = {
-		.work = look_at_branch,
-		.context = &asked,
+		.work = view_branches,
+		.context = viewing,
 		.what = "look at its branch",
-		.result = &viewed,
-		.result_size = sizeof(viewed),
-		.deadline_ms = deadline_ms,
+		.result = views,
+		.result_size = size,
+		.deadline_ms = deadline_in_ms(viewing->each_ms),
 	};
 
-	if (errand_run(&errand, &error) < 0) {
-		*ret_view = (struct branch_view){ .answer = BRANCH_UNSEEN,
-			.why = arena_dup(arena, error.text) };
-		return;
+	*ret_answer = errand_run(&errand, error);
+	for (size_t i = 0; i < views->at; i++) {
+		ret_views[i] = views->list[i].view;
+		ret_views[i].why = words_take(arena, views->list[i].why);
+		ret_views[i].held = words_take(arena, views->list[i].held);
 	}
-	*ret_view = viewed.view;
-	ret_view->why = words_take(arena, viewed.why);
-	ret_view->held = words_take(arena, viewed.held);
+	return views->at;
+}
+
+static struct branch_view unseen(struct arena *arena, const struct error *error)
+{
+	return (struct branch_view){
+		.answer = BRANCH_UNSEEN,
+		.why = arena_dup(arena, error->text),
+	};
+}
+
+void worktree_ask_branches(const struct branch_ask *asks, size_t count, int64_t each_ms,
+	struct arena *arena, struct branch_view *ret_views)
+{
+	size_t at = 0;
+
+	while (at < count) {
+		size_t rest = count - at, told;
+		struct viewing viewing = {
+			.asks = asks + at,
+			.count = rest < BRANCHES_MOST ? rest : BRANCHES_MOST,
+			.each_ms = each_ms,
+		};
+		struct error error = { 0 };
+		int r = 0;
+
+		told = ask_one_child(&viewing, arena, ret_views + at, &r, &error);
+		at += told;
+		if (r < 0 && told < viewing.count)
+			ret_views[at++] = unseen(arena, &error);
+		while (r == -EINTR && at < count) /* who is asked to stop asks no more */
+			ret_views[at++] = unseen(arena, &error);
+	}
 }
 
 struct introduction {

@@ -2,6 +2,7 @@
 
 #include "base/pathname.h"
 #include "base/text.h"
+#include "worktree_branch_peers.h"
 #include "worktree_git.h"
 #include "worktree_record.h"
 #include "worktree_ref.h"
@@ -89,51 +90,16 @@ static int gitdir_uses(
 	return 0;
 }
 
-static bool is_own(const struct branch *branch, const struct worktree_record *record)
+/* A branch_own. */
+static bool is_own(void *context, const struct worktree_record *record)
 {
+	const struct branch *branch = context;
+
 	if (!record->tree)
 		return false;
 	if (branch->ask->own_tree)
 		return worktree_path_same(record->tree, branch->ask->own_tree);
 	return text_equal(pathname_last(record->tree), branch->ask->run);
-}
-
-/* Who has the branch checked out: *ret_held when it is the run's own worktree. 1 another, 0,
- * -errno.
- */
-static int branch_users(
-	struct branch *branch, const char **ret_other, const char **ret_held, struct error *error)
-{
-	struct worktree_records records CLEANUP(worktree_records_done) = { 0 };
-	int r = gitdir_uses(branch->common, branch->ask->name, branch->arena, error);
-
-	if (r > 0)
-		*ret_other = "it is the repository's HEAD branch";
-	if (r == 0)
-		r = worktree_records_read(branch->common, &records, error);
-	if (r != 0)
-		return r;
-	for (size_t i = 0; i < records.count; i++) {
-		const struct worktree_record *record = &records.list[i];
-		char *where CLEANUP(mem_done) =
-			text_escape(record->tree ? record->tree : record->path);
-		struct error unsaid = { 0 };
-
-		r = gitdir_uses(record->path, branch->ask->name, branch->arena, &unsaid);
-		if (r < 0) { /* what is wrong with another's record must not hold up this run */
-			*ret_other = arena_printf(branch->arena,
-				"whether it is checked out in %s cannot be told: %s", where,
-				unsaid.text);
-			return 1;
-		}
-		if (r > 0 && !is_own(branch, record)) {
-			*ret_other = arena_printf(branch->arena, "it is checked out in %s", where);
-			return 1;
-		}
-		if (r > 0)
-			*ret_held = arena_dup(branch->arena, where);
-	}
-	return 0;
 }
 
 int worktree_branch_used(const char *common, const char *branch, const char *except,
@@ -162,7 +128,6 @@ int worktree_branch_used(const char *common, const char *branch, const char *exc
 /* What the policy says of a branch that nobody else uses. */
 static struct branch_view branch_policy(struct branch *branch)
 {
-	struct worktree_commits surviving CLEANUP(worktree_commits_done) = { 0 };
 	const git_oid *target = git_reference_target(branch->ref);
 	struct error error = { 0 };
 	char id[GIT_OID_HEXSZ + 1];
@@ -181,10 +146,8 @@ static struct branch_view branch_policy(struct branch *branch)
 	case BRANCH_MERGED:
 		break;
 	}
-	r = worktree_commits_gather(
-		branch->repository, REFS_SURVIVING, branch->ask->name, &surviving, &error);
-	if (r >= 0)
-		r = worktree_commit_contained(branch->repository, target, &surviving, &error);
+	r = branch_peers_contain(
+		branch->ask->peers, branch->repository, branch->ask->name, target, &error);
 	if (r < 0)
 		return unseen(branch, &error);
 	return r > 0 ? view(BRANCH_GOES, NULL) : view(BRANCH_STAYS, "no other ref contains it");
@@ -199,8 +162,11 @@ static struct branch_view branch_look(struct branch *branch)
 
 	if (r == 0)
 		return view(BRANCH_ABSENT, NULL);
-	if (r > 0)
-		r = branch_users(branch, &other, &held, &error);
+	if (r > 0) {
+		branch_peers_look(branch->ask->peers, branch->common);
+		r = branch_peers_users(branch->ask->peers, branch->ask->name, is_own, branch,
+			branch->arena, &other, &held, &error);
+	}
 	if (r < 0)
 		return unseen(branch, &error);
 	if (r > 0)

@@ -5,6 +5,7 @@
 #include "base/error.h"
 #include "model.h"
 
+struct branch_peers;
 struct worktree_gits;
 
 enum branch_answer {
@@ -16,6 +17,7 @@ enum branch_answer {
 
 struct branch_ask {
 	struct worktree_gits *gits; /* repositories held open, while the library is asked */
+	struct branch_peers *peers; /* what was read of the repository asked about last */
 	const char *repo;           /* a working tree or git directory; NULL: unknown */
 	const char *name;           /* short */
 	const char *run;

@@ -230,25 +230,23 @@ void worktree_commits_add(struct worktree_commits *commits, const git_oid *id)
 	commits_unite(commits);
 }
 
-/* A ref whose object is no commit, or is missing, contains nothing and is passed by. */
-static void commits_add_ref(struct worktree_commits *commits, git_reference *ref)
+/* The commit of a ref; NULL when its object is none, or is missing. */
+static void ref_tell(git_reference *ref, worktree_ref_seen *seen, void *context)
 {
 	git_object *commit CLEANUP(object_done) = NULL;
 
 	if (git_reference_type(ref) != GIT_REFERENCE_DIRECT)
 		return;
 	if (git_reference_peel(&commit, ref, GIT_OBJECT_COMMIT) == 0)
-		commits_add(commits, git_object_id(commit));
+		seen(context, git_reference_name(ref), git_object_id(commit));
 	else
-		commits->others++;
+		seen(context, git_reference_name(ref), NULL);
 }
 
-int worktree_commits_gather(git_repository *repository, enum refs_counted counted,
-	const char *except, struct worktree_commits *ret_commits, struct error *error)
+int worktree_refs_each(git_repository *repository, enum refs_counted counted,
+	worktree_ref_seen *seen, void *context, struct error *error)
 {
-	struct worktree_commits commits CLEANUP(worktree_commits_done) = { 0 };
 	git_reference_iterator *iterator CLEANUP(ref_iterator_done) = NULL;
-	char *excepted CLEANUP(mem_done) = except ? mem_printf("refs/heads/%s", except) : NULL;
 	int r = git_reference_iterator_new(&iterator, repository);
 
 	while (r >= 0) {
@@ -257,16 +255,50 @@ int worktree_commits_gather(git_repository *repository, enum refs_counted counte
 		r = git_reference_next(&ref, iterator);
 		if (r < 0)
 			break;
-		if (ref_counts(git_reference_name(ref), counted) &&
-			!text_equal(git_reference_name(ref), excepted))
-			commits_add_ref(&commits, ref);
+		if (ref_counts(git_reference_name(ref), counted))
+			ref_tell(ref, seen, context);
 	}
 	if (r != GIT_ITEROVER)
 		return worktree_git_error(
 			error, EIO, "list the refs of", git_repository_path(repository));
-	commits_unite(&commits);
-	*ret_commits = commits;
-	commits = (struct worktree_commits){ 0 };
+	return 0;
+}
+
+struct gathering {
+	struct worktree_commits commits;
+	const char *excepted; /* a whole name, or NULL */
+};
+
+static void gathering_done(struct gathering *gathering)
+{
+	worktree_commits_done(&gathering->commits);
+}
+
+/* A worktree_ref_seen. */
+static void gather_ref(void *context, const char *name, const git_oid *commit)
+{
+	struct gathering *gathering = context;
+
+	if (text_equal(name, gathering->excepted))
+		return;
+	if (commit)
+		commits_add(&gathering->commits, commit);
+	else
+		gathering->commits.others++;
+}
+
+int worktree_commits_gather(git_repository *repository, enum refs_counted counted,
+	const char *except, struct worktree_commits *ret_commits, struct error *error)
+{
+	char *excepted CLEANUP(mem_done) = except ? mem_printf("refs/heads/%s", except) : NULL;
+	struct gathering gathering CLEANUP(gathering_done) = { .excepted = excepted };
+	int r = worktree_refs_each(repository, counted, gather_ref, &gathering, error);
+
+	if (r < 0)
+		return r;
+	commits_unite(&gathering.commits);
+	*ret_commits = gathering.commits;
+	gathering.commits = (struct worktree_commits){ 0 };
 	return 0;
 }
 

@@ -100,6 +100,16 @@ enum refs_counted {
 	REFS_BRANCHES   /* branches and remote-tracking refs */
 };
 
+/* Told of a ref by its whole name; `commit` is NULL when its object is none, or cannot be read. */
+typedef void worktree_ref_seen(void *context, const char *name, const git_oid *commit);
+
+/*
+ * Tells of each counted ref and the commit that it points at (tags peeled, symbolic refs passed by: what
+ * they point at counts itself). 0 or -errno.
+ */
+int worktree_refs_each(git_repository *repository, enum refs_counted counted,
+	worktree_ref_seen *seen, void *context, struct error *error);
+
 struct worktree_commits {
 	git_oid *ids; /* without repetition */
 	size_t count;
@@ -107,8 +117,8 @@ struct worktree_commits {
 };
 
 /*
- * Gathers the commits that the counted refs point at (tags peeled, symbolic refs passed by: what
- * they point at counts itself), without the branch `except` (short name, or NULL). 0 or -errno.
+ * Gathers the commits of the counted refs, without the branch `except` (short name, or NULL). 0 or
+ * -errno.
  */
 int worktree_commits_gather(git_repository *repository, enum refs_counted counted,
 	const char *except, struct worktree_commits *ret_commits, struct error *error);

@@ -70,6 +70,39 @@ static void and_so_is_its_branch(void **state)
 	assert_int_equal(branch.present, TRI_YES);
 }
 
+/* A branch x in a repository of its own, beside the fixture's. */
+static struct resource branch_beside(struct git_fixture *fixture, const char *name)
+{
+	git_fixture_sh(fixture, "git clone -q --bare repo %s && git -C %s branch x", name, name);
+	return (struct resource){
+		.kind = KIND_BRANCH,
+		.run = "r2",
+		.locator = "x",
+		.repo = arena_printf(&fixture->arena, "%s/%s", fixture->base, name),
+	};
+}
+
+static void one_that_hangs_among_many_is_the_only_one_that_is_unknown(void **state)
+{
+	struct git_fixture *fixture = *state;
+	struct resource hangs = {
+		.kind = KIND_BRANCH, .run = "r1", .locator = "sbx/r1", .repo = fixture->repo
+	};
+	struct resource before = branch_beside(fixture, "before");
+	struct resource after = branch_beside(fixture, "south-of-repo");
+	struct resource *const all[] = { &after, &hangs, &before };
+	struct fuse fuse = hang_refs(fixture);
+
+	fixture->settings.limits.time_budget_ms = A_QUARTER_IS_A_SECOND_MS;
+	worktree_backend.probe_many(fixture->state, all, ARRAY_SIZE(all), &fixture->arena);
+	let_go(fixture, &fuse);
+	fixture->settings.limits.time_budget_ms = LONG_MS;
+	assert_int_equal(hangs.present, TRI_UNKNOWN);
+	assert_non_null(strstr(hangs.note, "look at its branch: not done in time"));
+	assert_int_equal(before.present, TRI_YES);
+	assert_int_equal(after.present, TRI_YES);
+}
+
 static void and_so_is_a_tree_that_is_registered(void **state)
 {
 	struct git_fixture *fixture = *state;
@@ -155,6 +188,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		case_of(a_repository_that_hangs_is_unknown_at_its_deadline),
 		case_of(and_so_is_its_branch),
+		case_of(one_that_hangs_among_many_is_the_only_one_that_is_unknown),
 		case_of(and_so_is_a_tree_that_is_registered),
 		case_of(one_that_ends_the_library_by_a_signal_is_unknown_with_its_name),
 	};
