@@ -1,12 +1,10 @@
-/*
- * What people read of the statistics, byte for byte: tests/fixtures/golden/stats-*. After a change that
- * is meant, SBX_GOLDEN=renew build/dev/tests/unit/test_report_stats writes them anew.
- */
+/* What people read of the statistics, byte for byte: golden.h. */
 #include "unit.h"
 
 #include "base/display.h"
 #include "base/text.h"
 #include "gathered.h"
+#include "golden.h"
 #include "html_text.h"
 #include "report_stats.h"
 #include "state/tally.h"
@@ -78,33 +76,6 @@ static char *form_of(const struct stats_report *report, report_form *form)
 	return text;
 }
 
-static void renew(const char *path, const char *text)
-{
-	FILE *file CLEANUP(file_done) = fopen(path, "we");
-
-	assert_non_null(file);
-	assert_true(fputs(text, file) >= 0);
-}
-
-static void check_golden(const char *name, const char *text)
-{
-	char *path CLEANUP(mem_done) = mem_printf("tests/fixtures/golden/%s", name);
-	const char *wish = getenv("SBX_GOLDEN");
-	FILE *file CLEANUP(file_done) = NULL;
-	char *golden CLEANUP(mem_done) = NULL;
-	size_t room = 0;
-
-	if (wish && text_equal(wish, "renew"))
-		renew(path, text);
-	file = fopen(path, "re");
-	if (!file || getdelim(&golden, &room, 0, file) < 0)
-		fail_msg("%s cannot be read; SBX_GOLDEN=renew writes it", path);
-	if (!text_equal(text, golden))
-		fail_msg("%s is other than this; is that meant? Then run this with "
-			 "SBX_GOLDEN=renew\n%s",
-			path, text);
-}
-
 static void each_form_is_as_it_was(void **state)
 {
 	static const struct {
@@ -126,7 +97,7 @@ static void each_form_is_as_it_was(void **state)
 
 		world.report.terminal = forms[i].terminal;
 		text = form_of(&world.report, forms[i].form);
-		check_golden(forms[i].name, text);
+		golden_check(forms[i].name, text);
 	}
 }
 

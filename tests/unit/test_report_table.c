@@ -1,16 +1,11 @@
-/*
- * What people read, byte for byte: tests/fixtures/golden has what each form must look like. After a
- * change that is meant, SBX_GOLDEN=renew build/dev/tests/unit/test_report_table writes them anew, and
- * git diff shows what people will see of it.
- */
+/* The table, byte for byte: golden.h. */
 #include "unit.h"
 
 #include "base/display.h"
 #include "base/text.h"
 #include "gathered.h"
+#include "golden.h"
 #include "report.h"
-
-#include <fcntl.h>
 
 static void gathered_done(struct gathered *gathered)
 {
@@ -56,40 +51,6 @@ static void act(struct inventory *inventory)
 
 /* ------------------------------------------------------------------------------------- golden files */
 
-static void renew(const char *path, const char *text)
-{
-	FILE *file CLEANUP(file_done) = fopen(path, "we");
-
-	assert_non_null(file);
-	assert_true(fputs(text, file) >= 0);
-}
-
-static char *read_golden(const char *path)
-{
-	FILE *file CLEANUP(file_done) = fopen(path, "re");
-	char *text = NULL;
-	size_t room = 0;
-
-	if (!file || getdelim(&text, &room, 0, file) < 0)
-		fail_msg("%s cannot be read; SBX_GOLDEN=renew writes it", path);
-	return text;
-}
-
-static void check_golden(const char *name, const struct report *report)
-{
-	char *path CLEANUP(mem_done) = mem_printf("tests/fixtures/golden/%s.txt", name);
-	char *text CLEANUP(mem_done) = table_of(report), *golden CLEANUP(mem_done) = NULL;
-	const char *wish = getenv("SBX_GOLDEN");
-
-	if (wish && text_equal(wish, "renew"))
-		renew(path, text);
-	golden = read_golden(path);
-	if (!text_equal(text, golden))
-		fail_msg("%s is another table than this one; is that meant? Then run this with "
-			 "SBX_GOLDEN=renew\n%s",
-			path, text);
-}
-
 static const struct form {
 	const char *name;
 	enum report_kind kind;
@@ -119,6 +80,8 @@ static void check_form(const struct form *form)
 {
 	struct gathered gathered CLEANUP(gathered_done) = { 0 };
 	struct report_view view = { 0 };
+	char *name CLEANUP(mem_done) = mem_printf("%s.txt", form->name);
+	char *text CLEANUP(mem_done) = NULL;
 	const struct report report = {
 		.kind = form->kind,
 		.settings = &gathered.settings,
@@ -137,7 +100,8 @@ static void check_form(const struct form *form)
 		assert_int_equal(report_view_take_columns(&view, form->columns, NULL), 0);
 	if (form->reasons)
 		assert_int_equal(report_view_take_reasons(&view, form->reasons, NULL), 0);
-	check_golden(form->name, &report);
+	text = table_of(&report);
+	golden_check(name, text);
 }
 
 static void each_form_is_as_it_was(void **state)
