@@ -17,7 +17,7 @@ static void print_line(const char *name, const char *value)
 {
 	char *shown CLEANUP(mem_done) = text_escape_prose(value);
 
-	(void)printf("  %-12s%s\n", name, shown);
+	(void)printf("  %-13s%s\n", name, shown);
 }
 
 /* "2026-11-30T15:19:04Z (3h ago)", "... (in 2d 5h)". The caller frees it. */
@@ -84,7 +84,7 @@ static void print_credentials(const struct look *look)
 	char *text CLEANUP(mem_done) = duty ? report_duty_text(&report, duty) : NULL;
 	char moment[TIMESPAN_TEXT];
 
-	(void)printf("  %-12s%s", "credentials", revocation_name(revocation));
+	(void)printf("  %-13s%s", "credentials", revocation_name(revocation));
 	if (duty && duty->state == DUTY_DONE)
 		(void)printf(" at %s%s%s", moment_format(moment, duty->last_s),
 			duty->error ? ", but " : "", duty->error ? duty->error : "");
@@ -96,7 +96,7 @@ static void print_failures(const struct look *look)
 	char *text CLEANUP(mem_done) = failures_text(look->run, look->inventory.now_s);
 
 	if (text)
-		(void)printf("  %-12s%s\n", "failures", text);
+		(void)printf("  %-13s%s\n", "failures", text);
 }
 
 static void print_resources(const struct look *look)
@@ -112,7 +112,7 @@ static void print_resources(const struct look *look)
 
 		if (i == 0)
 			(void)puts("resources");
-		(void)printf("  %-12s%s: %s%s%s%s [%s]\n", kind_name(resource->kind), locator,
+		(void)printf("  %-13s%s: %s%s%s%s [%s]\n", kind_name(resource->kind), locator,
 			resource->present == TRI_YES  ? "there"
 			: resource->present == TRI_NO ? "gone"
 						      : "unknown",
@@ -263,7 +263,7 @@ static void print_duties(const struct look *look)
 
 		if (text_equal(duty->run, look->run->id) && duty->ripe && text &&
 			(!row || row->generation != duty->generation))
-			(void)printf("  %-12shook of one that is gone: %s\n", duty_name(duty->kind),
+			(void)printf("  %-13shook of one that is gone: %s\n", duty_name(duty->kind),
 				text);
 	}
 }
