@@ -14,6 +14,7 @@ static const struct policy_settings policy = {
 	.keep_orphan_s = DAY,
 	.pin_for_s = 14 * DAY,
 	.unsaved = UNSAVED_SALVAGE,
+	.salvage_keep_s = 30 * DAY,
 };
 
 /* One that is registered, quiet, and long past its deadline: `abandoned` unless something else holds. */
@@ -36,6 +37,10 @@ static void fill_abandoned(struct whys *whys)
 	facts->deadline_s = WHYS_NOW_S - 8 * DAY;
 	facts->live = TRI_NO;
 	facts->work = WORK_CLEAN;
+	whys->row.created_s = whys->row.last_sign_s = facts->created_s;
+	whys->row.deadline_s = facts->deadline_s;
+	whys->run->age_from = "row";
+	whys->run->age_since_s = facts->created_s;
 	run_add_resource(&whys->inventory, whys->run, &tree)->present = TRI_YES;
 }
 
@@ -79,6 +84,8 @@ static void fill_alive(struct whys *whys, int64_t deadline_s, unsigned proof)
 	facts->deadline_s = deadline_s;
 	facts->live = TRI_YES;
 	facts->live_is_own = true;
+	whys->row.last_sign_s = facts->last_sign_s;
+	whys->row.deadline_s = deadline_s;
 	facts->occupied = proof == PROOF_NONE;
 	(void)add_process(whys, proof);
 }
@@ -88,6 +95,7 @@ static void fill_finished(struct whys *whys, enum outcome outcome, int64_t ago_s
 	whys->run->facts.finished_s = WHYS_NOW_S - ago_s;
 	whys->run->facts.outcome = outcome;
 	whys->row.finished_s = whys->run->facts.finished_s;
+	whys->row.outcome = outcome;
 }
 
 static void fill_unsaved(struct whys *whys)
@@ -102,6 +110,9 @@ static void fill_unrecorded(struct whys *whys, bool proven)
 	struct facts *facts = &whys->run->facts;
 
 	whys->run->row = NULL;
+	whys->run->resources[0].proof = proven ? PROOF_ADOPTED : PROOF_NONE;
+	whys->run->age_from = "first seen";
+	whys->run->age_since_s = WHYS_NOW_S - 2 * DAY;
 	*facts = (struct facts){ .proven = proven, .live = TRI_NO, .work = WORK_CLEAN };
 	facts->first_seen_s = WHYS_NOW_S - 2 * DAY;
 }
@@ -111,13 +122,16 @@ static void fill_limits(struct whys *whys, enum reason reason)
 {
 	struct run *run = whys->run;
 
-	whys->hold = (struct hold){ .by = "ada", .until_s = WHYS_NOW_S + HOUR };
+	whys->hold = (struct hold){
+		.by = "ada", .since_s = WHYS_NOW_S - MINUTE, .until_s = WHYS_NOW_S + HOUR
+	};
 	if (reason == REASON_HELD)
 		whys->inventory.hold = &whys->hold;
 	if (reason == REASON_BRAKE)
 		whys->inventory.brake =
 			(struct brake){ .state = BRAKE_HOLDS, .until_s = WHYS_NOW_S + 15 * MINUTE };
-	whys->failures = (struct failures){ .count = 2, .error = "device or resource busy" };
+	whys->failures =
+		(struct failures){ WHYS_NOW_S - HOUR, 2, WHYS_NOW_S, "device or resource busy" };
 	if (reason == REASON_BACKOFF) {
 		run->failures = &whys->failures;
 		run->decision.due_s = WHYS_NOW_S + 5 * MINUTE;
