@@ -7,6 +7,7 @@
 #include "os/filesystem.h"
 #include "os/treesize.h"
 #include "progress.h"
+#include "tree_sum.h"
 
 #include <errno.h>
 
@@ -88,6 +89,30 @@ bool disk_run_takes_space(const struct run *run)
 	return false;
 }
 
+/* What was set aside by an earlier pass stands elsewhere. */
+static const char *place_of(const struct resource *resource)
+{
+	return resource->set_aside ? resource->set_aside : resource->locator;
+}
+
+/* The sum of all, since they come in no certain order; 0 where one is 0. */
+static void add_tree(uint64_t *sum, uint64_t tree, bool *whole)
+{
+	*whole &= tree != 0;
+	*sum += tree;
+}
+
+uint64_t disk_trees(const struct run *run)
+{
+	uint64_t sum = 0;
+	bool whole = true;
+
+	for (size_t i = 0; i < run->resource_count; i++)
+		if (disk_takes_space(&run->resources[i]))
+			add_tree(&sum, tree_sum(place_of(&run->resources[i])), &whole);
+	return whole ? sum : 0;
+}
+
 void disk_place_run(struct inventory *inventory, struct run *run)
 {
 	run->shares = arena_new(&inventory->arena, run->resource_count * sizeof(*run->shares));
@@ -120,6 +145,7 @@ static int measure(const char *path, int64_t deadline_ms, struct tree_size *ret_
 
 /* What came of one tree. */
 struct measured {
+	uint64_t tree;         /* which it was before; 0: not known */
 	struct tree_size size; /* also of one that was not measured to the end */
 	int answer;
 };
@@ -138,17 +164,18 @@ static void measure_each(const struct run *run, int64_t deadline_ms, struct meas
 	for (size_t i = 0; i < run->resource_count; i++) {
 		const struct resource *resource = &run->resources[i];
 
-		if (disk_takes_space(resource))
-			all[i].answer = measure(
-				resource->set_aside ? resource->set_aside : resource->locator,
-				deadline_ms, &all[i].size);
+		if (!disk_takes_space(resource))
+			continue;
+		all[i].tree = tree_sum(place_of(resource));
+		all[i].answer = measure(place_of(resource), deadline_ms, &all[i].size);
 	}
 }
 
 /* The sum is only told as such when it is one of all. */
 static void take(struct run *run, const struct measured *all)
 {
-	bool some = false, whole = true;
+	bool some = false, whole = true, known = true;
+	uint64_t trees = 0;
 	int64_t sum = 0;
 
 	for (size_t i = 0; i < run->resource_count; i++) {
@@ -157,6 +184,7 @@ static void take(struct run *run, const struct measured *all)
 		some = true;
 		whole &= all[i].answer == 0;
 		sum += all[i].size.bytes;
+		add_tree(&trees, all[i].tree, &known);
 		share_fill(run, i, &all[i].size);
 		if (all[i].answer == 0)
 			run->resources[i].bytes = all[i].size.bytes;
@@ -164,6 +192,7 @@ static void take(struct run *run, const struct measured *all)
 	run->measured = true;
 	run->bytes = some && whole ? sum : -1;
 	run->bytes_least = whole ? 0 : sum;
+	run->trees = whole && known ? trees : 0;
 }
 
 void disk_measure_run(struct run *run, int64_t deadline_ms)

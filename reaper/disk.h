@@ -18,6 +18,12 @@ bool disk_takes_space(const struct resource *resource);
 /* Whether any of its resources is such. */
 bool disk_run_takes_space(const struct run *run);
 
+/*
+ * Which trees and paths of the run are there, as a sum of what tells them from others (tree_sum.h): the
+ * one that disk_measure_run leaves in run->trees when it measured them all. 0: not known, or none.
+ */
+uint64_t disk_trees(const struct run *run);
+
 /* Notes on which of them the run has trees and paths (run->shares), not measured yet. */
 void disk_place_run(struct inventory *inventory, struct run *run);
 

@@ -317,6 +317,12 @@ struct salvage {
 	int64_t bytes;    /* of the files in it, not compressed */
 };
 
+/* What the trees and paths of a run took when an earlier pass measured them. */
+struct size_note {
+	uint64_t trees; /* as in struct run */
+	int64_t bytes, at_s;
+};
+
 /* One run with everything that is known about it: the unit of decision. */
 struct run {
 	const char *id;           /* not always valid: a foreign entry has whatever name it has */
@@ -343,6 +349,8 @@ struct run {
 	const struct duty *revocation;   /* of its generation; NULL: it was not due yet */
 	int64_t bytes;                   /* of all trees and paths; -1: not measured, or not all */
 	int64_t bytes_least;             /* what was counted when not all of it could be; else 0 */
+	uint64_t trees; /* which they are that `bytes` is of (disk_trees); 0: not known */
+	const struct size_note *noted; /* to be shown in place of `bytes`; NULL: nothing fresh */
 
 	/* For rule 10; the decision means nothing until somebody looked closer. */
 	struct share *shares;

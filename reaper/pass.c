@@ -26,6 +26,7 @@
 #include "state/pins.h"
 #include "state/runs.h"
 #include "state/salvages.h"
+#include "state/sizes.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -337,7 +338,8 @@ int pass_close(const struct session *session, const struct report *report, enum 
 
 	leave_trash(&session->settings);
 	r = pass_end(session->store, report->pass, now_s, &counts, error);
-
+	if (r >= 0)
+		r = sizes_note(session->store, report->inventory, error);
 	if (r < 0 || report->inventory->host.clock_stepped)
 		return r; /* what a clock that was just set calls old may be of today */
 	r = history_trim(session->store, now_s - session->settings.policy.history_s, error);

@@ -44,6 +44,9 @@ int pass_end_salvages(const struct session *session, struct inventory *inventory
 	void (*failed)(void *context, const struct salvage *salvage, const struct error *error),
 	void *context, struct error *error);
 
-/* The end: totals, exit code and blind sources; trims the history. 0, -errno. */
+/*
+ * The end: totals, exit code and blind sources; notes the sizes that were measured, and trims the
+ * history. 0, -errno.
+ */
 int pass_close(const struct session *session, const struct report *report, enum exit_code code,
 	struct error *error);

@@ -1,6 +1,7 @@
 #include "failures.h"
 
 #include "db.h"
+#include "gone.h"
 
 /* An error that quotes what it met may be long, and this is read in each pass. */
 enum { WHY_MAX = 1000 };
@@ -131,41 +132,18 @@ int failures_clear(struct store *store, const char *run, struct error *error)
 	return r < 0 ? r : delete_of(store, SQL_UNFINISHED_DELETE, run, error);
 }
 
-/* Runs of one of the two tables that are not shown. */
-struct gone {
-	struct arena arena;
-	const char **runs;
-	size_t count;
-};
-
-static void gone_done(struct gone *gone)
+static bool is_gone(const struct run *run)
 {
-	free(gone->runs);
-	arena_done(&gone->arena);
-}
-
-static int gone_find(struct gone *gone, struct store *store, enum sql sql,
-	const struct inventory *inventory, struct error *error)
-{
-	struct query query CLEANUP(query_done) = query_new(store, sql);
-	int r;
-
-	while ((r = query_step(&query, error)) > 0) {
-		if (inventory_find(inventory, column_text(&query, 0)))
-			continue;
-		gone->runs = mem_grow(gone->runs, gone->count + 1, sizeof(*gone->runs));
-		gone->runs[gone->count++] = arena_dup(&gone->arena, column_text(&query, 0));
-	}
-	return r;
+	return !run;
 }
 
 int failures_drop_gone(struct store *store, const struct inventory *inventory, struct error *error)
 {
 	struct gone gone CLEANUP(gone_done) = { 0 };
-	int r = gone_find(&gone, store, SQL_FAILURE_EACH, inventory, error);
+	int r = gone_find(&gone, store, SQL_FAILURE_EACH, inventory, is_gone, error);
 
 	if (r >= 0)
-		r = gone_find(&gone, store, SQL_UNFINISHED_EACH, inventory, error);
+		r = gone_find(&gone, store, SQL_UNFINISHED_EACH, inventory, is_gone, error);
 	for (size_t i = 0; r >= 0 && i < gone.count; i++)
 		r = failures_clear(store, gone.runs[i], error);
 	return r < 0 ? r : 0;

@@ -257,6 +257,14 @@ static const struct migration {
 
 	{ 9, /* NULL: of a program that did not write it down; so it is revoked once more. */
 		"ALTER TABLE duty ADD COLUMN deadline_s INTEGER" },
+
+	{ 10, /* No reference to run: what takes space need not be registered. */
+		"CREATE TABLE size ("
+		"  run TEXT PRIMARY KEY NOT NULL,"
+		"  trees INTEGER NOT NULL," /* which they are: disk.h */
+		"  bytes INTEGER NOT NULL CHECK (bytes >= 0),"
+		"  at_s INTEGER NOT NULL"
+		") STRICT;" },
 };
 
 static int schema_newest(void)

@@ -200,6 +200,11 @@ const struct sql_statement sql_statements[SQL_COUNT] = {
 	[SQL_UNFINISHED_DELETE] = { "forget an unfinished run",
 		"DELETE FROM unfinished WHERE run = ?" },
 
+	[SQL_SIZE_EACH] = { "read sizes", "SELECT run, trees, bytes, at_s FROM size" },
+	[SQL_SIZE_SET] = { "note a size",
+		"INSERT OR REPLACE INTO size (run, trees, bytes, at_s) VALUES (?, ?, ?, ?)" },
+	[SQL_SIZE_DELETE] = { "forget a size", "DELETE FROM size WHERE run = ?" },
+
 	/* What is done matters only while there is a run that it must not be done for again. */
 	[SQL_DUTY_EACH] = { "read what hooks are owed",
 		"SELECT " DUTY_COLUMNS ", kind = 'revoke' OR EXISTS (SELECT 1 FROM history"

@@ -42,7 +42,7 @@ static int store_check_table(struct store *store, const char *table, struct erro
 int store_verify_books(struct store *store, struct error *error)
 {
 	static const char *const tables[] = { "meta", "run", "resource", "pin", "sighting", "hold",
-		"brake", "salvage", "failure", "unfinished", "lock_held", "probe", "tally",
+		"brake", "salvage", "failure", "unfinished", "size", "lock_held", "probe", "tally",
 		"tally_day", "probe_result", "duty" };
 	struct query query CLEANUP(query_done) = { 0 };
 	int r = 0;

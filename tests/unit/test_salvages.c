@@ -192,7 +192,8 @@ static void a_failure_is_noted_until_the_run_is_heard_of_again(void **state)
 static void back_to_the_first_version(struct store *store)
 {
 	static const char sql[] =
-		"DROP TRIGGER history_tally_day; DROP TABLE tally_day; DROP TABLE duty;"
+		"DROP TABLE size; DROP TRIGGER history_tally_day; DROP TABLE tally_day; DROP TABLE "
+		"duty;"
 		"DROP TRIGGER history_tally; DROP TABLE tally; DROP TABLE probe_result;"
 		"DROP INDEX pass_done; DROP INDEX pass_moment; DROP TABLE failure; DROP TABLE "
 		"unfinished; DROP TABLE "

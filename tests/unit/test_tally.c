@@ -158,11 +158,12 @@ static void the_history_from_before_is_counted_by_days(void **state)
 	struct store *store = database(state);
 
 	add_two_days(state);
-	assert_int_equal(db_exec(store,
-				 "DROP TRIGGER history_tally_day; DROP TABLE tally_day;"
-				 "ALTER TABLE duty DROP COLUMN deadline_s;"
-				 "PRAGMA user_version = 7",
-				 "go back", NULL),
+	assert_int_equal(
+		db_exec(store,
+			"DROP TABLE size; DROP TRIGGER history_tally_day; DROP TABLE tally_day;"
+			"ALTER TABLE duty DROP COLUMN deadline_s;"
+			"PRAGMA user_version = 7",
+			"go back", NULL),
 		0);
 	store_close(store);
 	workdir->more = store = database_open(workdir, STORE_WRITE);
