@@ -11,6 +11,7 @@
 #include "report.h"
 #include "report_progress.h"
 #include "session.h"
+#include "size_notes.h"
 #include "verbs.h"
 #include "visit.h"
 
@@ -30,7 +31,7 @@ static int list_plan(const struct options *options, const struct choice *choice,
 	if (r < 0)
 		return r;
 	plan_make(plan, inventory, &wish);
-	return 0;
+	return size_notes_load(session->store, inventory, error);
 }
 
 static enum exit_code list_report(

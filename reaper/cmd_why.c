@@ -1,10 +1,13 @@
 /* sbx-reap why: everything about one run, and which rule decides. */
+#include "base/clock.h"
 #include "base/shell.h"
 #include "complain.h"
+#include "disk.h"
 #include "notice.h"
 #include "plan.h"
 #include "policy_limit.h"
 #include "run_guess.h"
+#include "size_notes.h"
 #include "verbs.h"
 #include "visit.h"
 #include "why.h"
@@ -159,6 +162,17 @@ static int look_at(struct look *look, const char *run, struct error *error)
 	return r;
 }
 
+/* When all is decided, so that what an earlier pass measured decides nothing. */
+static int tell_size(struct look *look, struct error *error)
+{
+	enum { SIZE_LIMIT_MS = 60 * 1000 };
+	int r = size_notes_load(look->session.store, &look->inventory, error);
+
+	if (r >= 0 && look->run && !look->run->noted)
+		disk_measure_run(look->run, deadline_in_ms(SIZE_LIMIT_MS));
+	return r;
+}
+
 enum exit_code cmd_why(const struct options *options)
 {
 	struct look look CLEANUP(look_done) = { 0 };
@@ -175,6 +189,8 @@ enum exit_code cmd_why(const struct options *options)
 	r = session_open(&look.session, &settings, STORE_READ, &error);
 	if (r >= 0)
 		r = look_at(&look, options->run, &error);
+	if (r >= 0)
+		r = tell_size(&look, &error);
 	if (r < 0)
 		return complain(&error, r);
 	if (nothing_known(look.run))

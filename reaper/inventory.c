@@ -19,7 +19,7 @@
 #include <errno.h>
 
 /* How long measuring the one run may take that is explained. */
-enum { SIZE_LIMIT_MS = 60 * 1000, PERCENT_ALL = 100 };
+enum { PERCENT_ALL = 100 };
 
 /* What was seen before must not outlive a new look: a backend may find nothing to say any more. */
 static void forget_seen(struct resource *resource)
@@ -411,14 +411,9 @@ int inventory_gather(struct inventory *inventory, const struct world *world,
 		run->root = run->root ? run->root : root_of(world->settings, run);
 	}
 	decide_each(inventory, world, request);
-	for (size_t i = 0; i < inventory->run_count && !signals_stop_wanted(); i++) {
-		struct run *run = inventory->runs[i];
-
+	for (size_t i = 0; i < inventory->run_count && !signals_stop_wanted(); i++)
 		if (inventory->filesystem_count)
-			disk_place_run(inventory, run);
-		if (text_equal(request->explain, run->id))
-			disk_measure_run(run, deadline_in_ms(SIZE_LIMIT_MS));
-	}
+			disk_place_run(inventory, inventory->runs[i]);
 	measure(inventory, world, request);
 	return 0;
 }

@@ -63,6 +63,11 @@ static void count_space(struct report_totals *totals, const struct run *run)
 		totals->kept_bytes += run->bytes;
 }
 
+int64_t report_bytes(const struct run *run)
+{
+	return run->noted ? run->noted->bytes : run->bytes;
+}
+
 bool report_stopped(const struct run *run)
 {
 	return run->decision.verdict == VERDICT_STOP && run->result == RESULT_KEPT;

@@ -39,6 +39,9 @@ bool reason_needs_person(enum reason reason);
 /* Whether a run is told of: of a plan every one, of a pass those that were acted on or need a person. */
 bool report_shows(const struct report *report, const struct run *run);
 
+/* What it takes on disk: measured now, or, where `noted` says so, by an earlier pass. -1: not known. */
+int64_t report_bytes(const struct run *run);
+
 /* Whether this pass stopped it. */
 bool report_stopped(const struct run *run);
 

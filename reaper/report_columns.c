@@ -27,11 +27,18 @@ char *report_size_text(int64_t bytes)
 	return mem_printf(unit && value < 9.95 ? "%.1f%c" : "%.0f%c", value, units[unit]);
 }
 
-/* What could not be measured to the end is at least so much, or nobody knows. */
+/*
+ * What could not be measured to the end is at least so much, or nobody knows; what an earlier pass
+ * measured may be other by now.
+ */
 static char *measured_text(const struct run *run, char *(*text)(int64_t bytes))
 {
-	char *least CLEANUP(mem_done) = NULL;
+	char *least CLEANUP(mem_done) = NULL, *noted CLEANUP(mem_done) = NULL;
 
+	if (run->noted) {
+		noted = text(run->noted->bytes);
+		return mem_printf("~%s", noted);
+	}
 	if (run->bytes >= 0 || !run->measured || !disk_run_takes_space(run))
 		return text(run->bytes);
 	if (run->bytes_least <= 0)

@@ -91,6 +91,21 @@ static void json_ages(struct json_out *json, const struct report *report, const 
 	json_text(json, "age_from", run->age_from);
 }
 
+static void json_size(struct json_out *json, const struct run *run)
+{
+	int64_t bytes = report_bytes(run);
+
+	if (bytes >= 0)
+		json_int(json, "bytes", bytes);
+	else
+		json_null(json, "bytes");
+	json_moment(json, "bytes_at", run->noted ? run->noted->at_s : 0);
+	if (run->bytes_least > 0)
+		json_int(json, "bytes_least", run->bytes_least);
+	else
+		json_null(json, "bytes_least");
+}
+
 void report_json_run(struct json_out *json, const struct report *report, const struct run *run)
 {
 	char seal[SEAL_TEXT];
@@ -107,14 +122,7 @@ void report_json_run(struct json_out *json, const struct report *report, const s
 	json_text(json, "live", tri_name(run->facts.live));
 	json_text(json, "work", work_name(run->facts.work));
 	json_pin(json, run->pin);
-	if (run->bytes >= 0)
-		json_int(json, "bytes", run->bytes);
-	else
-		json_null(json, "bytes");
-	if (run->bytes_least > 0)
-		json_int(json, "bytes_least", run->bytes_least);
-	else
-		json_null(json, "bytes_least");
+	json_size(json, run);
 	json_resources(json, run);
 	json_text(json, "result", result_name(run->result));
 	json_bytes(json, "error", run->error ? run->error : run->fault);

@@ -60,7 +60,7 @@ static int64_t number_of(const struct run *run, enum report_column column, int64
 	if (column == COLUMN_AGE)
 		return age_s < 0 && run->age_since_s ? 0 : age_s;
 	if (column == COLUMN_SIZE)
-		return run->bytes;
+		return report_bytes(run);
 	return run->decision.due_s ? run->decision.due_s : -1;
 }
 

@@ -111,6 +111,18 @@ static void print_row(const struct report *report, const struct report_layout *l
 	}
 }
 
+static bool has_noted(
+	const struct report_layout *layout, const struct report_row *rows, size_t count)
+{
+	bool shown = false, noted = false;
+
+	for (size_t i = 0; i < layout->count; i++)
+		shown |= layout->columns[i] == COLUMN_SIZE || layout->columns[i] == COLUMN_BYTES;
+	for (size_t i = 0; i < count; i++)
+		noted |= rows[i].run->noted != NULL;
+	return shown && noted;
+}
+
 static void print_rows(
 	const struct report *report, const struct report_row *rows, size_t count, FILE *file)
 {
@@ -120,6 +132,10 @@ static void print_rows(
 	print_row(report, &layout, NULL, file);
 	for (size_t i = 0; i < count; i++)
 		print_row(report, &layout, &rows[i], file);
+	if (has_noted(&layout, rows, count))
+		(void)fputs(
+			"'~': as a pass measured it within the last hour; --size measures now\n",
+			file);
 }
 
 /* Why nobody's word is known for a tree or branch, where that was told. */

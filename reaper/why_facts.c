@@ -3,6 +3,7 @@
 #include "base/text.h"
 #include "base/timespan.h"
 #include "facts.h"
+#include "report_columns.h"
 #include "report_view.h"
 
 struct telling {
@@ -83,6 +84,21 @@ static void tell_age(struct telling *telling)
 				timespan_format(age,
 					telling->subject->inventory->now_s - run->age_since_s)),
 			run->age_from);
+}
+
+static void tell_size(struct telling *telling)
+{
+	const struct run *run = telling->subject->run;
+	int64_t bytes = report_bytes(run), least = bytes < 0 ? run->bytes_least : bytes;
+	char *size CLEANUP(mem_done) = report_size_text(least);
+	char at[TIMESPAN_TEXT];
+
+	if (bytes >= 0 || least > 0)
+		tell(telling, "size",
+			arena_printf(telling->arena, "%s%s", bytes < 0 ? "at least " : "", size),
+			run->noted ? arena_printf(telling->arena, "a pass, %s",
+					     moment_format(at, run->noted->at_s))
+				   : "measured now");
 }
 
 static void tell_times(struct telling *telling)
@@ -246,6 +262,7 @@ void why_facts(const struct why_subject *subject, struct arena *arena, struct wh
 	tell(&telling, "outcome", outcome_name(run->facts.outcome),
 		SOURCE(&telling, finished_s, NULL));
 	tell_age(&telling);
+	tell_size(&telling);
 	tell_times(&telling);
 	tell_pin(&telling);
 	tell_locks(&telling);

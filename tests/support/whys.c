@@ -63,6 +63,8 @@ static void fill_kept_by_person(struct whys *whys, enum reason reason)
 	struct run *run = whys->run;
 
 	if (reason == REASON_PINNED) {
+		whys->noted = (struct size_note){ .bytes = 812 << 20, .at_s = WHYS_NOW_S - MINUTE };
+		run->noted = &whys->noted;
 		whys->pin =
 			(struct pin){ .run = "r1", .by = "anna", .until_s = WHYS_NOW_S + 3 * DAY };
 		run->pin = &whys->pin;
@@ -94,6 +96,8 @@ static void fill_finished(struct whys *whys, enum outcome outcome, int64_t ago_s
 {
 	whys->run->facts.finished_s = WHYS_NOW_S - ago_s;
 	whys->run->facts.outcome = outcome;
+	whys->run->bytes = outcome == OUTCOME_OK ? 4096 : -1;
+	whys->run->bytes_least = outcome == OUTCOME_OK ? 0 : 1 << 30;
 	whys->row.finished_s = whys->run->facts.finished_s;
 	whys->row.outcome = outcome;
 }

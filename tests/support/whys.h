@@ -12,6 +12,7 @@ struct whys {
 	struct run *run;
 	struct hold hold;
 	struct pin pin;
+	struct size_note noted;
 	struct failures failures;
 	struct record row;
 };

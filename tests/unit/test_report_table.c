@@ -201,6 +201,27 @@ static void what_was_not_measured_to_the_end_says_so(void **state)
 	assert_non_null(strstr(table, "2 of them for want of time or rights ('>': at least)\n"));
 }
 
+static void what_an_earlier_pass_measured_says_so_where_it_is_shown(void **state)
+{
+	static const struct size_note note = { .bytes = INT64_C(5) << 30 };
+	struct gathered gathered CLEANUP(gathered_done) = { 0 };
+	struct report_view view = { 0 };
+	const struct report report = {
+		.settings = &gathered.settings, .inventory = &gathered.inventory, .view = &view
+	};
+	char *table CLEANUP(mem_done) = NULL, *chosen CLEANUP(mem_done) = NULL;
+
+	(void)state;
+	gathered_make(&gathered);
+	inventory_find(&gathered.inventory, "r3")->noted = &note;
+	table = table_of(&report);
+	assert_non_null(strstr(table, " ~5.0G "));
+	assert_non_null(strstr(table, "\n'~': as a pass measured it"));
+	assert_int_equal(report_view_take_columns(&view, "run,state", NULL), 0);
+	chosen = table_of(&report);
+	assert_null(strchr(chosen, '~'));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -210,6 +231,7 @@ int main(void)
 			where_a_program_reads_nothing_is_cut_and_no_basic_cell_has_a_blank),
 		cmocka_unit_test(a_run_that_a_pass_did_not_come_to_is_still_due),
 		cmocka_unit_test(what_was_not_measured_to_the_end_says_so),
+		cmocka_unit_test(what_an_earlier_pass_measured_says_so_where_it_is_shown),
 	};
 
 	return cmocka_run_group_tests_name("report_table", tests, NULL, NULL);
