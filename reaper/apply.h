@@ -16,7 +16,7 @@
  * and the beginning of its claim is kept; one that nobody registered also after it, since then
  * the marker alone says which run it is. MUST 11 When all is stopped everything is looked at a last
  * time, and who works in the tree is asked again right before it goes: where something is another
- * one by then, or somebody came, the rest stays and the claim stays begun.
+ * one by then, or runs again, or somebody came, the rest stays and the claim stays begun.
  */
 #pragma once
 

@@ -250,6 +250,13 @@ static int ask_processes(struct teardown *teardown)
 		&teardown->seen, teardown->application->world, teardown->run, &teardown->error);
 }
 
+/* What was stopped, and systemd has started again meanwhile. */
+static bool runs_again(const struct resource *resource)
+{
+	return (resource->kind == KIND_SCOPE || resource->kind == KIND_CGROUP) &&
+	       resource->alive == TRI_YES;
+}
+
 /* MUST 11: stopping takes its time, and after it comes what cannot be taken back. */
 static int look_last(struct teardown *teardown)
 {
@@ -257,10 +264,17 @@ static int look_last(struct teardown *teardown)
 	for (size_t i = 0; i < teardown->run->resource_count; i++) {
 		const struct resource *resource = &teardown->run->resources[i];
 
-		if (resource_proven(resource) && resource->contradicts)
+		if (!resource_proven(resource))
+			continue;
+		if (resource->contradicts)
 			return error_say(&teardown->error, ESTALE, "%s %s: %s",
 				kind_name(resource->kind), resource->locator,
 				resource->note ? resource->note : "it is another one now");
+		if (runs_again(resource))
+			return error_say(&teardown->error, EBUSY,
+				"%s %s was stopped and runs again%s%s", kind_name(resource->kind),
+				resource->locator, resource->note ? ": " : "",
+				resource->note ? resource->note : "");
 	}
 	return ask_processes(teardown);
 }

@@ -583,6 +583,41 @@ static void what_changes_under_a_claim_is_not_removed(void **state)
 			change_check(world, &changes[i], moment, open_halts[!changes[i].marker]);
 }
 
+/*
+ * Where it is stopped after that it goes, and where everything was looked at before that, it is ended with
+ * the group; in between the tree is about to be taken from under it.
+ */
+static void what_runs_again_after_it_was_stopped_keeps_the_tree(void **state)
+{
+	enum { STEPS_MAX = 30 };
+	struct world *world = *state;
+	bool seen = false;
+
+	for (unsigned halt = 0; halt < STEPS_MAX && !seen; halt++) {
+		struct pass pass;
+		int code;
+
+		run_make(world, true);
+		pass = pass_start(world, false);
+		pass_reach(&pass, BEFORE_STEP, 0);
+		for (unsigned i = 0; i < halt; i++) {
+			pass_answer(&pass, GATE_GO);
+			assert_true(pass_halts(&pass));
+		}
+		world->worker = child_start(NULL);
+		group_put(world->run, world->worker);
+		pass_answer(&pass, GATE_GO);
+		code = pass_end(&pass);
+		seen = strstr(said(world), "was stopped and runs again") != NULL;
+		assert_int_equal(seen, code == 1);
+		assert_int_equal(seen, run_is_whole(world));
+		if (seen)
+			assert_int_equal(waitpid(world->worker, NULL, WNOHANG), 0);
+		run_clear(world);
+	}
+	assert_true(seen);
+}
+
 /* The tree of that run goes, since it is what it was; what stands at its path is another's. */
 static void another_thing_at_a_path_stays(void **state)
 {
@@ -698,6 +733,7 @@ int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(what_changes_under_a_claim_is_not_removed),
+		cmocka_unit_test(what_runs_again_after_it_was_stopped_keeps_the_tree),
 		cmocka_unit_test(another_thing_at_a_path_stays),
 		cmocka_unit_test(a_pin_in_any_phase_of_a_pass_keeps_whole_or_is_refused),
 	};
