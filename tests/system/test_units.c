@@ -1,11 +1,9 @@
 /* Units of systemd in groups that runs have. tests/system/test-scope.sh runs it in a booted systemd. */
 #include "unit.h"
 
-#include "backend/effects.h"
-#include "base/clock.h"
-#include "base/text.h"
 #include "child.h"
 #include "transient.h"
+#include "units.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -13,215 +11,69 @@
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/un.h>
-#include <sys/wait.h>
 
-enum { PATIENCE_MS = 60000, STEPS = 200, STEP_MS = 50 };
-
-#define SLICE "sbx-test.slice"
-#define SLICE_GROUP "/sbx.slice/sbx-test.slice"
-
-static const char one[] = "sbx-test-one.service";
-static const char two[] = "sbx-test-two.service";
-static const char scope[] = "sbx-test-three.scope";
-static const char in_slice[] = "--slice=" SLICE;
 static const char restarts[] = "--slice=" SLICE " -p Restart=always -p RestartSec=0";
-static const struct backend *const backend = &cgroup_backend;
-
-struct world {
-	struct settings settings;
-	void *state;
-	struct inventory inventory;
-	pid_t child;
-};
-
-static void world_open(struct world *world)
-{
-	backend->close(world->state);
-	assert_int_equal(backend->open(&world->settings, &world->state, NULL), 0);
-}
-
-static int world_set_up(void **state)
-{
-	struct world *world = mem_new(sizeof(*world));
-
-	*state = world;
-	world->settings.cgroup_root = mem_dup("sbx.slice");
-	world->settings.limits.kill_timeout_ms = PATIENCE_MS;
-	return backend->open(&world->settings, &world->state, NULL);
-}
-
-static int world_tear_down(void **state)
-{
-	struct world *world = *state;
-
-	transient_end(one);
-	transient_end(two);
-	transient_end(scope);
-	transient_end("sbx-test-deep.slice");
-	transient_end(SLICE);
-	child_end(world->child);
-	backend->close(world->state);
-	inventory_done(&world->inventory);
-	free(world->settings.cgroup_root);
-	free(world);
-	return 0;
-}
-
-/* Each way to register what has its processes in a service of the slice. */
-static struct resource by_group(void)
-{
-	return (struct resource){ .kind = KIND_CGROUP,
-		.proof = PROOF_ROW,
-		.locator = SLICE_GROUP "/sbx-test-one.service" };
-}
-
-static struct resource by_name(void)
-{
-	return (struct resource){ .kind = KIND_SCOPE, .proof = PROOF_ROW, .locator = one };
-}
-
-static struct resource the_slice(void)
-{
-	return (struct resource){ .kind = KIND_CGROUP, .proof = PROOF_ROW, .locator = SLICE_GROUP };
-}
-
-static void identify(struct world *world, struct resource *resource)
-{
-	struct error error = { 0 };
-
-	if (backend->identify(world->state, resource, &world->inventory.arena, &error) < 0)
-		fail_msg("%s", error.text);
-}
-
-static void probe(struct world *world, struct resource *resource)
-{
-	resource->present = resource->alive = TRI_UNKNOWN;
-	resource->contradicts = false;
-	resource->note = NULL;
-	backend->probe(world->state, resource, &world->inventory.arena);
-}
-
-static int stop(struct world *world, const struct resource *resource)
-{
-	struct effort effort = { .deadline_ms = deadline_in_ms(PATIENCE_MS) };
-	struct error error = { 0 };
-	int r = backend->effects->stop(world->state, resource, &effort, &error);
-
-	if (r < 0)
-		print_message("%s\n", error.text);
-	return r;
-}
-
-static int remove_it(struct world *world, const struct resource *resource)
-{
-	struct effort effort = { .deadline_ms = deadline_in_ms(PATIENCE_MS) };
-
-	return backend->effects->remove(world->state, resource, &effort, NULL);
-}
-
-static int command(const char *line)
-{
-	int status = system(line);
-
-	return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
-}
-
-static void until(const char *line)
-{
-	for (int step = 0; step < STEPS; step++) {
-		if (command(line) == 0)
-			return;
-		(void)poll(NULL, 0, STEP_MS);
-	}
-	fail_msg("never so: %s", line);
-}
-
-/* As long as a restart would take. */
-static void stays_away(const char *unit)
-{
-	for (int step = 0; step < 10; step++) {
-		assert_true(transient_is(unit, "inactive"));
-		(void)poll(NULL, 0, STEP_MS);
-	}
-}
-
-static void is_gone(struct world *world, struct resource *resource)
-{
-	probe(world, resource);
-	assert_int_equal(resource->present, TRI_NO);
-	assert_int_equal(resource->alive, TRI_NO);
-	assert_int_equal(stop(world, resource), 0);
-	assert_int_equal(remove_it(world, resource), 0);
-}
-
-/* Stopped, removed, and gone for good, in whichever way it was registered. */
-static void goes(struct world *world, struct resource *resource)
-{
-	assert_int_equal(stop(world, resource), 1);
-	assert_true(remove_it(world, resource) >= 0);
-	stays_away(one);
-	is_gone(world, resource);
-}
 
 static void kill_main(void)
 {
-	assert_int_equal(command("systemctl kill --kill-who=main -s KILL sbx-test-one.service"), 0);
+	assert_int_equal(
+		units_command("systemctl kill --kill-who=main -s KILL sbx-test-one.service"), 0);
 }
 
 static void a_service_that_restarts_itself_is_stopped_for_good(void **state)
 {
-	struct world *world = *state;
-	struct resource ways[] = { by_group(), by_name() };
+	struct units *units = *state;
+	struct resource ways[] = { units_by_group(), units_by_name() };
 
 	for (size_t i = 0; i < ARRAY_SIZE(ways); i++) {
 		transient_service(one, restarts, "sleep 600");
-		identify(world, &ways[i]);
+		units_identify(units, &ways[i]);
 		assert_non_null(ways[i].token);
-		probe(world, &ways[i]);
+		units_probe(units, &ways[i]);
 		assert_int_equal(ways[i].alive, TRI_YES);
 		assert_false(ways[i].contradicts);
-		goes(world, &ways[i]);
+		units_go(units, &ways[i]);
 	}
 }
 
 /* It has another invocation id then, and another cgroup. */
 static void a_service_that_was_started_again_is_the_same(void **state)
 {
-	struct world *world = *state;
-	struct resource ways[] = { by_group(), by_name() };
+	struct units *units = *state;
+	struct resource ways[] = { units_by_group(), units_by_name() };
 
 	for (size_t i = 0; i < ARRAY_SIZE(ways); i++) {
 		struct resource again = ways[i];
 
 		transient_service(one, restarts, "sleep 600");
-		identify(world, &ways[i]);
+		units_identify(units, &ways[i]);
 		kill_main();
-		until("[ \"$(systemctl show -P NRestarts sbx-test-one.service)\" = 1 ]");
+		units_until("[ \"$(systemctl show -P NRestarts sbx-test-one.service)\" = 1 ]");
 		transient_wait(one, "active");
-		probe(world, &ways[i]);
+		units_probe(units, &ways[i]);
 		assert_int_equal(ways[i].alive, TRI_YES);
 		assert_null(ways[i].note);
 		assert_false(ways[i].contradicts);
-		identify(world, &again);
+		units_identify(units, &again);
 		assert_string_equal(again.token, ways[i].token);
-		goes(world, &ways[i]);
+		units_go(units, &ways[i]);
 	}
 }
 
 static void a_service_made_anew_under_the_name_is_not_touched(void **state)
 {
-	struct world *world = *state;
-	struct resource ways[] = { by_group(), by_name() };
+	struct units *units = *state;
+	struct resource ways[] = { units_by_group(), units_by_name() };
 
 	for (size_t i = 0; i < ARRAY_SIZE(ways); i++) {
 		transient_service(one, restarts, "sleep 600");
-		identify(world, &ways[i]);
+		units_identify(units, &ways[i]);
 		transient_end(one);
 		transient_service(one, restarts, "sleep 600");
-		probe(world, &ways[i]);
+		units_probe(units, &ways[i]);
 		assert_true(ways[i].contradicts);
-		assert_int_equal(stop(world, &ways[i]), -ESTALE);
-		assert_int_equal(remove_it(world, &ways[i]), -ESTALE);
+		assert_int_equal(units_stop(units, &ways[i]), -ESTALE);
+		assert_int_equal(units_remove(units, &ways[i]), -ESTALE);
 		assert_true(transient_is(one, "active"));
 		transient_end(one);
 	}
@@ -230,36 +82,36 @@ static void a_service_made_anew_under_the_name_is_not_touched(void **state)
 /* Nothing runs, and there is no group: who looked for processes only would take it for dead. */
 static void a_service_that_waits_for_its_restart_is_alive(void **state)
 {
-	struct world *world = *state;
-	struct resource ways[] = { by_group(), by_name(), the_slice() };
+	struct units *units = *state;
+	struct resource ways[] = { units_by_group(), units_by_name(), units_by_slice() };
 
 	for (size_t i = 0; i < ARRAY_SIZE(ways); i++) {
 		transient_service(
 			one, "--slice=" SLICE " -p Restart=always -p RestartSec=600", "sleep 600");
-		identify(world, &ways[i]);
+		units_identify(units, &ways[i]);
 		kill_main();
 		transient_wait(one, "activating");
-		probe(world, &ways[i]);
+		units_probe(units, &ways[i]);
 		assert_int_equal(ways[i].present, TRI_YES);
 		assert_int_equal(ways[i].alive, TRI_YES);
 		assert_false(ways[i].contradicts);
-		goes(world, &ways[i]);
+		units_go(units, &ways[i]);
 	}
 }
 
 static void a_failed_service_leaves_nothing(void **state)
 {
-	struct world *world = *state;
-	struct resource ways[] = { by_group(), by_name() };
+	struct units *units = *state;
+	struct resource ways[] = { units_by_group(), units_by_name() };
 
 	for (size_t i = 0; i < ARRAY_SIZE(ways); i++) {
 		transient_service(one, in_slice, "false");
 		transient_wait(one, "failed");
-		identify(world, &ways[i]);
-		probe(world, &ways[i]);
+		units_identify(units, &ways[i]);
+		units_probe(units, &ways[i]);
 		assert_int_equal(ways[i].present, TRI_YES);
 		assert_int_equal(ways[i].alive, TRI_NO);
-		goes(world, &ways[i]);
+		units_go(units, &ways[i]);
 	}
 }
 
@@ -271,18 +123,18 @@ static void masked_frozen_and_stubborn_services_are_stopped(void **state)
 		"systemctl freeze sbx-test-one.service",
 		"true",
 	};
-	struct world *world = *state;
-	struct resource ways[] = { by_group(), by_name() };
+	struct units *units = *state;
+	struct resource ways[] = { units_by_group(), units_by_name() };
 
 	for (size_t i = 0; i < ARRAY_SIZE(ways) * ARRAY_SIZE(hindrances); i++) {
 		struct resource *resource = &ways[i % ARRAY_SIZE(ways)];
 
-		*resource = i % ARRAY_SIZE(ways) ? by_name() : by_group();
+		*resource = i % ARRAY_SIZE(ways) ? units_by_name() : units_by_group();
 		transient_service(one, restarts, "sh -c \"trap '' TERM; sleep 600; sleep 600\"");
-		identify(world, resource);
-		assert_int_equal(command(hindrances[i / ARRAY_SIZE(ways)]), 0);
-		goes(world, resource);
-		(void)command("systemctl unmask --quiet --runtime sbx-test-one.service");
+		units_identify(units, resource);
+		assert_int_equal(units_command(hindrances[i / ARRAY_SIZE(ways)]), 0);
+		units_go(units, resource);
+		(void)units_command("systemctl unmask --quiet --runtime sbx-test-one.service");
 	}
 }
 
@@ -294,53 +146,53 @@ static pid_t bare_group_make(void)
 	(void)snprintf(line, sizeof(line),
 		"mkdir -p /sys/fs/cgroup%s/bare && echo %d >/sys/fs/cgroup%s/bare/cgroup.procs",
 		SLICE_GROUP, (int)pid, SLICE_GROUP);
-	assert_int_equal(command(line), 0);
+	assert_int_equal(units_command(line), 0);
 	return pid;
 }
 
 static void a_slice_goes_with_all_that_is_in_it(void **state)
 {
-	struct world *world = *state;
-	struct resource resource = the_slice();
+	struct units *units = *state;
+	struct resource resource = units_by_slice();
 	pid_t bare;
 
 	transient_service(one, restarts, "sleep 600");
 	transient_service(
 		two, "--slice=sbx-test-deep.slice -p Restart=always -p RestartSec=0", "sleep 600");
-	world->child = transient_scope(scope, SLICE);
+	units->child = transient_scope(scope, SLICE);
 	bare = bare_group_make();
-	identify(world, &resource);
-	probe(world, &resource);
+	units_identify(units, &resource);
+	units_probe(units, &resource);
 	assert_int_equal(resource.alive, TRI_YES);
-	assert_int_equal(stop(world, &resource), 1);
+	assert_int_equal(units_stop(units, &resource), 1);
 	child_end(bare);
-	assert_true(remove_it(world, &resource) >= 0);
-	stays_away(one);
-	stays_away(two);
-	stays_away(scope);
+	assert_true(units_remove(units, &resource) >= 0);
+	units_stay_away(one);
+	units_stay_away(two);
+	units_stay_away(scope);
 	assert_true(transient_is("sbx-test-deep.slice", "inactive"));
 	assert_true(transient_is(SLICE, "inactive"));
 	assert_int_not_equal(access("/sys/fs/cgroup" SLICE_GROUP, F_OK), 0);
-	is_gone(world, &resource);
+	units_are_gone(units, &resource);
 }
 
 /* The group has the name of a unit, and the unit has its processes elsewhere. */
 static void a_unit_that_only_has_the_groups_name_is_not_touched(void **state)
 {
-	struct world *world = *state;
+	struct units *units = *state;
 	struct resource resource = { .kind = KIND_CGROUP,
 		.proof = PROOF_ROW,
 		.locator = "/sbx.slice/sbx-test-one.service" };
 
 	transient_service(two, "--slice=sbx.slice", "sleep 600"); /* for the slice to be there */
 	transient_service(one, "--slice=system.slice", "sleep 600");
-	assert_int_equal(command("mkdir /sys/fs/cgroup/sbx.slice/sbx-test-one.service"), 0);
-	identify(world, &resource);
+	assert_int_equal(units_command("mkdir /sys/fs/cgroup/sbx.slice/sbx-test-one.service"), 0);
+	units_identify(units, &resource);
 	assert_null(resource.token);
-	probe(world, &resource);
+	units_probe(units, &resource);
 	assert_int_equal(resource.alive, TRI_NO);
-	assert_int_equal(stop(world, &resource), 0);
-	assert_int_equal(remove_it(world, &resource), 1);
+	assert_int_equal(units_stop(units, &resource), 0);
+	assert_int_equal(units_remove(units, &resource), 1);
 	assert_true(transient_is(one, "active"));
 }
 
@@ -390,39 +242,39 @@ static pid_t bus_between(const char *path)
 static void a_bus_that_goes_away_leaves_a_service_to_the_next_pass(void **state)
 {
 	static const char address[] = "/run/sbx-test-bus";
-	struct world *world = *state;
-	struct resource ways[] = { by_group(), by_name(), the_slice() };
+	struct units *units = *state;
+	struct resource ways[] = { units_by_group(), units_by_name(), units_by_slice() };
 
 	transient_service(one, restarts, "sleep 600");
 	for (size_t i = 0; i < ARRAY_SIZE(ways); i++) {
 		pid_t bus = bus_between(address);
 
 		(void)setenv("DBUS_SYSTEM_BUS_ADDRESS", "unix:path=/run/sbx-test-bus", 1);
-		world_open(world);
-		identify(world, &ways[i]);
-		probe(world, &ways[i]);
+		units_reopen(units);
+		units_identify(units, &ways[i]);
+		units_probe(units, &ways[i]);
 		assert_int_equal(ways[i].alive, TRI_YES);
 		child_end(bus);
-		probe(world, &ways[i]);
+		units_probe(units, &ways[i]);
 		assert_int_not_equal(ways[i].alive, TRI_NO);
 		assert_int_not_equal(ways[i].present, TRI_NO);
 		assert_false(ways[i].contradicts);
-		assert_true(stop(world, &ways[i]) < 0);
-		assert_true(remove_it(world, &ways[i]) < 0);
-		world_open(world); /* now there is none to begin with */
-		assert_true(stop(world, &ways[i]) < 0);
+		assert_true(units_stop(units, &ways[i]) < 0);
+		assert_true(units_remove(units, &ways[i]) < 0);
+		units_reopen(units); /* now there is none to begin with */
+		assert_true(units_stop(units, &ways[i]) < 0);
 		(void)unsetenv("DBUS_SYSTEM_BUS_ADDRESS");
 		(void)unlink(address);
-		world_open(world);
+		units_reopen(units);
 	}
 	assert_true(transient_is(one, "active"));
-	goes(world, &ways[0]);
+	units_go(units, &ways[0]);
 }
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-#define IN_WORLD(test) cmocka_unit_test_setup_teardown(test, world_set_up, world_tear_down)
+#define IN_WORLD(test) cmocka_unit_test_setup_teardown(test, units_set_up, units_tear_down)
 		IN_WORLD(a_service_that_restarts_itself_is_stopped_for_good),
 		IN_WORLD(a_service_that_was_started_again_is_the_same),
 		IN_WORLD(a_service_made_anew_under_the_name_is_not_touched),
