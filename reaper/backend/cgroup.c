@@ -84,6 +84,18 @@ int cgroup_bus_members(
 			       error);
 }
 
+int cgroup_bus_triggered_by(
+	struct cgroup_state *state, const char *unit, char ***ret_names, struct error *error)
+{
+	struct error failed = { 0 };
+	struct bus *bus;
+	int r = cgroup_bus(state, &bus, error);
+
+	return r < 0 ? r
+		     : bus_said(state, bus_unit_triggered_by(bus, unit, ret_names, &failed),
+			       &failed, error);
+}
+
 int cgroup_check_path(const struct cgroup_state *state, const char *path, struct error *error)
 {
 	char *shown CLEANUP(mem_done) = text_escape(path);

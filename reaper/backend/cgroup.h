@@ -5,6 +5,7 @@
 #pragma once
 
 #include "backend/effects.h"
+#include "base/text.h"
 #include "os/bus.h"
 #include "os/cgroupfs.h"
 
@@ -33,13 +34,15 @@ int cgroup_check_path(const struct cgroup_state *state, const char *path, struct
 int cgroup_bus(struct cgroup_state *state, struct bus **ret_bus, struct error *error);
 
 /*
- * bus_unit_get() and bus_slice_members(), of a bus that a question of had no answer in all its time is
+ * bus_unit_get(), bus_slice_members() and bus_unit_triggered_by(), of a bus that a question of had no answer in all its time is
  * not asked again: from then on cgroup_bus() fails, and every run costs no such time of its own.
  */
 int cgroup_bus_unit(struct cgroup_state *state, const char *name, struct bus_unit *ret_unit,
 	struct error *error);
 int cgroup_bus_members(
 	struct cgroup_state *state, const char *slice, char ***ret_names, struct error *error);
+int cgroup_bus_triggered_by(
+	struct cgroup_state *state, const char *unit, char ***ret_names, struct error *error);
 
 /* A group by its path. The first four are what backend.h and effects.h say, for `path`. */
 int group_identify(struct cgroup_state *state, struct resource *resource, const char *path,
@@ -104,6 +107,24 @@ int unit_of_group(struct cgroup_state *state, const char *path, struct bus_unit 
 
 /* Whether something in the slice waits to be started. 1, 0, -errno. */
 int slice_starts(struct cgroup_state *state, const char *slice, struct error *error);
+
+/*
+ * Timers, paths and sockets start a service again that was stopped. They are nobody's that we know of
+ * and so never touched, but told: adds which active one starts the service, or one that lies in the
+ * slice, and what a person can do about it. 1; 0 none does; -errno.
+ */
+int unit_tell_triggers(struct cgroup_state *state, const struct bus_unit *unit, struct text *words,
+	struct error *error);
+int slice_tell_triggers(
+	struct cgroup_state *state, const char *slice, struct text *words, struct error *error);
+
+/* Of a unit that runs: what would start it again becomes the note, where there is none yet. */
+void trigger_note(struct cgroup_state *state, struct resource *resource,
+	const struct bus_unit *unit, struct arena *arena);
+
+/* Of a unit at rest: it is not gone while something is there that starts it. */
+void trigger_probe(struct cgroup_state *state, struct resource *resource,
+	const struct bus_unit *unit, struct arena *arena);
 
 /*
  * Stops the unit that has the group; of a slice first what lies in it. `recorded` is its identity.

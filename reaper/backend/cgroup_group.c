@@ -134,8 +134,12 @@ static void probe_unit(struct cgroup_state *state, struct resource *resource, co
 	if (resource->proof == PROOF_NONE)
 		return;
 	r = unit_of_group(state, path, &unit, &error);
-	if (r == 0 || (r > 0 && text_equal(unit.active_state, "inactive")))
+	if (r == 0)
 		return;
+	if (r > 0 && text_equal(unit.active_state, "inactive")) {
+		trigger_probe(state, resource, &unit, arena);
+		return;
+	}
 	if (r > 0)
 		due = unit_is_due(state, &unit, &error);
 	if (r < 0 || due < 0) {
@@ -153,6 +157,17 @@ static void probe_unit(struct cgroup_state *state, struct resource *resource, co
 		resource->note =
 			arena_printf(arena, "systemd is about to start %s again", unit.name);
 	}
+	trigger_note(state, resource, &unit, arena);
+}
+
+/* Something runs in the group: whether that is the end of it once it is stopped. */
+static void probe_running(struct cgroup_state *state, struct resource *resource, const char *path,
+	struct arena *arena)
+{
+	struct bus_unit unit;
+
+	if (resource->proof != PROOF_NONE && unit_of_group(state, path, &unit, NULL) > 0)
+		trigger_note(state, resource, &unit, arena);
 }
 
 /* From here on it is this one, whatever gets its name. */
@@ -192,6 +207,8 @@ static void probe_open(struct cgroup_state *state, int group, struct resource *r
 		resource->note = arena_dup(arena, error.text);
 	if (r == 0 && resource->alive == TRI_NO)
 		probe_unit(state, resource, path, arena);
+	else if (r == 0 && resource->alive == TRI_YES)
+		probe_running(state, resource, path, arena);
 }
 
 void group_probe(struct cgroup_state *state, struct resource *resource, const char *path,

@@ -92,13 +92,15 @@ static enum tri unit_alive(const struct cgroup_state *state, const struct bus_un
 		       : TRI_NO;
 }
 
-static void unit_probe(const struct cgroup_state *state, struct resource *resource,
+static void unit_probe(struct cgroup_state *state, struct resource *resource,
 	const struct bus_unit *found, struct arena *arena)
 {
 	struct error error = { 0 };
 
 	if (text_equal(found->active_state, "inactive")) {
 		resource->present = resource->alive = TRI_NO;
+		if (unit_check(state, found, NULL) == 0) /* else it has only the name */
+			trigger_probe(state, resource, found, arena);
 		return;
 	}
 	resource->present = TRI_YES;
@@ -109,6 +111,7 @@ static void unit_probe(const struct cgroup_state *state, struct resource *resour
 		resource->contradicts = true;
 		resource->note = arena_dup(arena, error.text);
 	}
+	trigger_note(state, resource, found, arena);
 }
 
 void scope_probe(struct cgroup_state *state, struct resource *resource, struct arena *arena)

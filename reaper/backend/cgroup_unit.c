@@ -84,6 +84,17 @@ static int unit_stays(const struct cgroup_state *state, const struct bus_unit *u
 		populated ? who.data : "");
 }
 
+/* It was stopped, and something has started it again. */
+static int unit_returns(struct cgroup_state *state, const struct bus_unit *unit, int code,
+	const char *why, struct error *error)
+{
+	struct text words CLEANUP(text_done) = { 0 };
+
+	text_add(&words, why);
+	(void)unit_tell_triggers(state, unit, &words, NULL);
+	return unit_stays(state, unit, code, words.data, error);
+}
+
 /*
  * 1 when it is there, has something to be stopped, and is the one that is meant; 0: there is nothing
  * of it; -EPERM, -ESTALE, -errno.
@@ -124,12 +135,13 @@ int unit_stop(struct cgroup_state *state, struct bus *bus, const struct unit_tar
 		struct error why = { 0 };
 
 		if (stopped && deadline_left_ms(deadline_ms) == 0)
-			return unit_stays(
+			return unit_returns(
 				state, &unit, ETIME, "it is started again and again", error);
 		r = bus_unit_stop(bus, unit.name, *unit.invocation_id ? unit.invocation_id : NULL,
 			deadline_ms, &why);
 		if (r < 0 && r != -ESTALE)
-			return unit_stays(state, &unit, -r, why.text, error);
+			return stopped ? unit_returns(state, &unit, -r, why.text, error)
+				       : unit_stays(state, &unit, -r, why.text, error);
 		stopped = 1;
 	}
 	return r < 0 ? r : stopped;

@@ -138,33 +138,65 @@ int group_units_stop(struct cgroup_state *state, const char *path, const char *r
 					      : tour_stop(&tour, unit.name, recorded);
 }
 
-/* What is gone by now does not start; what cannot be asked may. 1, 0, -errno. */
-static int member_starts(struct cgroup_state *state, const char *name, struct error *error)
+/* What is asked about each service that lies in a slice, until the answer is not 0. */
+struct inquiry {
+	struct cgroup_state *state;
+	int (*ask)(const struct inquiry *inquiry, const struct bus_unit *unit);
+	struct text *words;
+	struct error *error;
+};
+
+/* What is gone by now does not start; what cannot be asked may. */
+static int ask_member(const struct inquiry *inquiry, const char *name)
 {
 	struct bus_unit unit;
-	int r = cgroup_bus_unit(state, name, &unit, error);
+	int r = cgroup_bus_unit(inquiry->state, name, &unit, inquiry->error);
 
 	if (r < 0)
 		return r == -ENOENT ? 0 : r;
-	return unit_starts(&unit);
+	return inquiry->ask(inquiry, &unit);
 }
 
-static int slice_starts_below(
-	struct cgroup_state *state, const char *slice, int depth, struct error *error)
+static int ask_slice(const struct inquiry *inquiry, const char *slice, int depth)
 {
 	char **names CLEANUP(bus_names_done) = NULL;
-	int r = depth > SLICES_DEEP ? 0 : cgroup_bus_members(state, slice, &names, error);
+	int r = depth > SLICES_DEEP
+			? 0
+			: cgroup_bus_members(inquiry->state, slice, &names, inquiry->error);
 
 	for (char **name = names; name && *name && r == 0; name++) {
 		if (text_ends(*name, ".slice"))
-			r = slice_starts_below(state, *name, depth + 1, error);
+			r = ask_slice(inquiry, *name, depth + 1);
 		else if (text_ends(*name, ".service"))
-			r = member_starts(state, *name, error);
+			r = ask_member(inquiry, *name);
 	}
 	return r == -ENOENT ? 0 : r;
 }
 
+static int ask_starts(const struct inquiry *inquiry, const struct bus_unit *unit)
+{
+	(void)inquiry;
+	return unit_starts(unit);
+}
+
 int slice_starts(struct cgroup_state *state, const char *slice, struct error *error)
 {
-	return slice_starts_below(state, slice, 0, error);
+	const struct inquiry inquiry = { .state = state, .ask = ask_starts, .error = error };
+
+	return ask_slice(&inquiry, slice, 0);
+}
+
+static int ask_triggers(const struct inquiry *inquiry, const struct bus_unit *unit)
+{
+	return unit_tell_triggers(inquiry->state, unit, inquiry->words, inquiry->error);
+}
+
+int slice_tell_triggers(
+	struct cgroup_state *state, const char *slice, struct text *words, struct error *error)
+{
+	const struct inquiry inquiry = {
+		.state = state, .ask = ask_triggers, .words = words, .error = error
+	};
+
+	return ask_slice(&inquiry, slice, 0);
 }

@@ -11,11 +11,13 @@ struct bus;
 enum { UNIT_NAME = 256, UNIT_ORIGIN = 64 };
 
 struct bus_unit {
-	char name[UNIT_NAME];    /* its first, where it was asked for by another */
-	char load_state[32];     /* "loaded" "not-found" */
-	char active_state[32];   /* "active" "inactive" "failed" "deactivating" */
-	char control_group[512]; /* "/sbx.slice/r1.scope"; "" when it has none */
-	char slice[256];         /* "sbx.slice" */
+	char name[UNIT_NAME];  /* its first, where it was asked for by another */
+	char load_state[32];   /* "loaded" "not-found" */
+	char active_state[32]; /* "active" "inactive" "failed" "deactivating" */
+	char sub_state[32];    /* the kind's own: of a timer "waiting" "running" "elapsed" */
+	char control_group
+		[512];   /* "/sbx.slice/r1.scope"; "" when it has none, as of a timer or path */
+	char slice[256]; /* "sbx.slice" */
 	/* In which the manager's slices lie: "/user.slice/…/user@1000.service"; "" of the system's. */
 	char manager_group[512];
 	char invocation_id[33]; /* 32 hex digits; "" when it has none */
@@ -41,8 +43,8 @@ void bus_close(struct bus *bus);
  * bus (sd_pid_get_unit(3)). 0; -ENODATA: none; -errno. */
 int bus_own_unit(char ret_unit[UNIT_NAME]);
 
-/* A scope, service, socket or slice. 0; -ENOENT: no such unit (NoSuchUnit, or not-found and inactive);
- * -errno. */
+/* A scope, service, socket, slice, timer or path. 0; -ENOENT: no such unit (NoSuchUnit, or not-found and
+ * inactive); -errno. */
 int bus_unit_get(struct bus *bus, const char *unit, struct bus_unit *ret_unit, struct error *error);
 
 /*
@@ -60,6 +62,10 @@ int bus_unit_stop(struct bus *bus, const char *unit, const char *invocation_id, 
  */
 int bus_slice_members(struct bus *bus, const char *slice, char ***ret_names, struct error *error);
 void bus_names_done(char ***names);
+
+/* The names of the units that start it, active or not: timers, paths, sockets. As above. */
+int bus_unit_triggered_by(
+	struct bus *bus, const char *unit, char ***ret_names, struct error *error);
 
 /* The same of one that systemd need not have loaded yet: loads it. 0, -ENOENT: it has no file, -errno. */
 int bus_unit_load(struct bus *bus, const char *unit, struct error *error);

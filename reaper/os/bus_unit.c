@@ -32,6 +32,7 @@ static int unit_read_invocation(
 	return 0;
 }
 
+/* That has the properties of its group; NULL: the kind has none. */
 static const char *unit_interface(const char *unit)
 {
 	static const struct {
@@ -40,6 +41,8 @@ static const char *unit_interface(const char *unit)
 		{ ".scope", BUS_SYSTEMD ".Scope" },
 		{ ".slice", BUS_SYSTEMD ".Slice" },
 		{ ".socket", BUS_SYSTEMD ".Socket" },
+		{ ".timer", NULL },
+		{ ".path", NULL },
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(kinds); i++)
@@ -81,6 +84,7 @@ static int unit_read_all(
 	} fields[] = {
 		{ path, BUS_UNIT, "LoadState", all->load_state, sizeof(all->load_state) },
 		{ path, BUS_UNIT, "ActiveState", all->active_state, sizeof(all->active_state) },
+		{ path, BUS_UNIT, "SubState", all->sub_state, sizeof(all->sub_state) },
 		{ path, unit_interface(all->name), "ControlGroup", all->control_group,
 			sizeof(all->control_group) },
 		{ path, unit_interface(all->name), "Slice", all->slice, sizeof(all->slice) },
@@ -90,8 +94,9 @@ static int unit_read_all(
 	int r = unit_read_invocation(bus, path, all->invocation_id, reply);
 
 	for (size_t i = 0; i < ARRAY_SIZE(fields) && r >= 0; i++)
-		r = bus_unit_read(bus, fields[i].object, fields[i].interface, fields[i].property,
-			fields[i].text, fields[i].size, reply);
+		if (fields[i].interface)
+			r = bus_unit_read(bus, fields[i].object, fields[i].interface,
+				fields[i].property, fields[i].text, fields[i].size, reply);
 	if (r >= 0 && text_ends(all->name, ".service"))
 		r = unit_read_origin(bus, path, all->origin, reply);
 	return r;
@@ -125,19 +130,31 @@ int bus_unit_get(struct bus *bus, const char *unit, struct bus_unit *ret_unit, s
 	return unit_get(bus, unit, ret_unit, error);
 }
 
-int bus_slice_members(struct bus *bus, const char *slice, char ***ret_names, struct error *error)
+/* What a property of a unit names. */
+static int unit_read_names(struct bus *bus, const char *unit, const char *property,
+	const char *what, char ***ret_names, struct error *error)
 {
-	char *path CLEANUP(mem_done) = bus_unit_object(slice);
+	char *path CLEANUP(mem_done) = bus_unit_object(unit);
 	sd_bus_error reply CLEANUP(sd_bus_error_free) = SD_BUS_ERROR_NULL;
 	sd_bus_message *message CLEANUP(message_done) = NULL;
 	int r;
 
 	bus_limit_none(bus);
 	r = sd_bus_get_property(
-		bus->bus, BUS_SYSTEMD, path, BUS_UNIT, "SliceOf", &reply, &message, "as");
+		bus->bus, BUS_SYSTEMD, path, BUS_UNIT, property, &reply, &message, "as");
 	if (r >= 0)
 		r = sd_bus_message_read_strv(message, ret_names);
-	return r < 0 ? bus_fail(error, r, &reply, "list the units of", slice) : 0;
+	return r < 0 ? bus_fail(error, r, &reply, what, unit) : 0;
+}
+
+int bus_slice_members(struct bus *bus, const char *slice, char ***ret_names, struct error *error)
+{
+	return unit_read_names(bus, slice, "SliceOf", "list the units of", ret_names, error);
+}
+
+int bus_unit_triggered_by(struct bus *bus, const char *unit, char ***ret_names, struct error *error)
+{
+	return unit_read_names(bus, unit, "TriggeredBy", "list what starts", ret_names, error);
 }
 
 void bus_names_done(char ***names)

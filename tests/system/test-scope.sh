@@ -7,8 +7,8 @@ set -u -o pipefail
 
 source_dir=$(realpath "$(dirname "$0")/../..")
 build=${1:-build/dev}
-programs=(system/test_bus system/test_scope system/test_units unit/test_cgroupfs unit/test_cgroup_backend
-	unit/test_process_backend)
+programs=(system/test_bus system/test_scope system/test_units system/test_triggers
+	unit/test_cgroupfs unit/test_cgroup_backend unit/test_process_backend)
 
 if [ "$(id -u)" != 0 ]; then
 	echo "1..0 # SKIP needs root, to boot a systemd in a container"

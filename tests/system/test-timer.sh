@@ -80,6 +80,14 @@ make_runs() {
 	agent agent.service working
 }
 
+# Its service would come back in an hour, of which the run has told nobody.
+triggered_run() {
+	systemd-run --quiet --slice=sbx.slice --unit=back.service --on-active=1h sleep 1000
+	systemctl start back.service
+	make_run triggered -30h --scope back.service
+	sbx-reap finish triggered --failed --at -29h >/dev/null
+}
+
 # The timer as it is, but with a first elapse that a test can wait for.
 start_timer() {
 	mkdir -p /etc/systemd/system/sbx-reap.timer.d
@@ -164,6 +172,21 @@ inside() {
 	check "also after a restart" next_elapse_is_set
 	put_in_place
 	check "also after a reinstall" next_elapse_is_set
+
+	systemctl stop sbx-reap.timer # whose pass would come in between
+	within 60 pass_ended
+	triggered_run
+	check "a run whose service a timer starts again is not done with" \
+		bash -c '! systemctl start sbx-reap.service'
+	check "the service is stopped" bash -c '! systemctl is-active --quiet back.service'
+	check "the timer is nobody's, and stays" systemctl is-active --quiet back.timer
+	check "it is named, with what a person can do" \
+		says 'back.timer starts back.service again: systemctl stop back.timer' \
+		"$(journalctl --unit sbx-reap.service --output cat --no-pager SBX_RUN=triggered)"
+	systemctl stop back.timer
+	check "which done, a pass succeeds" systemctl start sbx-reap.service
+	check "and the run is gone" goes triggered
+	systemctl start sbx-reap.timer
 
 	exec 9<>"$(ls /var/lib/sbx/*lock*)"
 	flock --exclusive 9
