@@ -362,7 +362,7 @@ explaining() {
 	got 0 pin w1 --by ann --for 3d
 	check "why says who keeps it, and where that stands" got_and_says 0 'pin +by ann, .* \[row\]' why w1
 	check "and when that ends, and what becomes of it then" \
-		got_and_says 0 "\(in 2d 23h\) the pin by ann ends: reap, abandoned" why w1
+		got_and_says 0 "\(in (2d 23h|3d)\) the pin by ann ends: reap, abandoned" why w1
 	check "a source for each time" got_and_says 0 'deadline .* ago\) \[row\]' why w1
 	check "what follows is what happens" unpinned_is_reaped
 	check "every command of ours is taken as it stands" commands_are_taken w1
