@@ -1,4 +1,4 @@
-/* sbx-reap forget: drop a record, or one resource of it, from the books; remove nothing else. */
+/* sbx-reap forget: drop a record, one resource of it, or what hooks owe, from the books; remove nothing else. */
 #include "base/text.h"
 #include "beside.h"
 #include "books.h"
@@ -13,29 +13,114 @@
 
 #include <errno.h>
 
+enum { ANY_GENERATION = -1 };
+
+static int look(
+	struct books *books, const char *run, struct inventory *inventory, struct error *error)
+{
+	int r = runs_load(books->store, inventory, run, error);
+
+	return r < 0 ? r : duties_load(books->store, inventory, error);
+}
+
+static bool is_owed_for(const struct duty *duty, const char *run, int64_t generation)
+{
+	return text_equal(duty->run, run) &&
+	       (generation == ANY_GENERATION ? duty->ripe : duty->generation == generation);
+}
+
+/* A credential must not be lost in silence: each is told. How many, -errno. */
+static int drop_duties(const struct books *books, const struct inventory *inventory,
+	const char *run, int64_t generation, struct error *error)
+{
+	int dropped = 0;
+
+	for (size_t i = 0; i < inventory->duty_count; i++) {
+		const struct duty *duty = &inventory->duties[i];
+		int r = is_owed_for(duty, run, generation)
+				? duties_forget(books->store, duty, books->now_s, error)
+				: 0;
+
+		if (r < 0)
+			return r;
+		if (r > 0)
+			(void)printf("%s: the %s hook of generation %lld, which was %s, is "
+				     "forgotten\n",
+				run, duty_name(duty->kind), (long long)duty->generation,
+				duty_state_name(duty->state));
+		dropped += r;
+	}
+	return dropped;
+}
+
+static bool is_owed_still(const struct inventory *inventory, const char *run, int64_t generation)
+{
+	for (size_t i = 0; i < inventory->duty_count; i++)
+		if (inventory->duties[i].ripe && text_equal(inventory->duties[i].run, run) &&
+			inventory->duties[i].generation != generation)
+			return true;
+	return false;
+}
+
+static enum exit_code forget_hooks(struct books *books, const char *run)
+{
+	struct inventory inventory CLEANUP(inventory_done) = { 0 };
+	struct error error = { 0 };
+	int r = look(books, run, &inventory, &error);
+
+	if (r >= 0)
+		r = drop_duties(books, &inventory, run, ANY_GENERATION, &error);
+	if (r < 0)
+		return complain(&error, error.code);
+	if (r == 0)
+		(void)printf("%s: hooks owe nothing for it\n", run);
+	return EXIT_DONE;
+}
+
+/* The row, and what hooks owe for it: another run of that name may have lost nothing yet. 1, 0, -errno. */
+static int forget_row(struct books *books, const char *run, bool *ret_owed, struct error *error)
+{
+	struct inventory inventory CLEANUP(inventory_done) = { 0 };
+	int r = look(books, run, &inventory, error), row;
+	const struct run *known = r < 0 ? NULL : inventory_find(&inventory, run);
+	int64_t generation = known && known->row ? known->row->generation : 0;
+
+	if (r < 0)
+		return r;
+	row = runs_forget(books->store, run, KIND_WORKTREE, NULL, books->now_s, error);
+	if (row < 0)
+		return row;
+	if (row > 0 && (r = drop_duties(books, &inventory, run, generation, error)) < 0)
+		return r;
+	*ret_owed = is_owed_still(&inventory, run, generation);
+	return row;
+}
+
 /* The marker goes too, also one that cannot be read: it would bring the record back. */
 static enum exit_code forget_all(struct books *books, const char *run)
 {
 	struct error error = { 0 };
-	int row = runs_forget(books->store, run, KIND_WORKTREE, NULL, books->now_s, &error);
+	bool owed = false;
+	int row = forget_row(books, run, &owed, &error);
 	char *guess CLEANUP(mem_done) = NULL;
-	int duties, markers;
+	int markers;
 
 	if (row < 0)
-		return complain(&error, error.code);
-	duties = duties_forget(books->store, run, books->now_s, &error);
-	if (duties < 0)
 		return complain(&error, error.code);
 	markers = beside_remove_markers(&books->settings, run, &error);
 	if (markers < 0) {
 		notice("%s has a marker still, which is a record: %s", run, error.text);
 		return EXIT_ATTENTION;
 	}
-	guess = row || markers || duties
+	guess = row || markers || owed
 			? mem_dup("")
 			: run_guess(&books->settings, books->store, run, NAMES_ON_RECORD);
-	(void)printf("%s %s%s\n", run,
-		row || markers || duties ? "is forgotten" : "was not on record", guess);
+	(void)printf(
+		"%s %s%s\n", run, row || markers ? "is forgotten" : "was not on record", guess);
+	if (owed)
+		notice("what hooks owe for an earlier run %s stays: 'sbx-reap forget %s --hooks' "
+		       "drops that",
+			run, run);
 	return books_notice_lost_roots(books);
 }
 
@@ -134,6 +219,8 @@ enum exit_code cmd_forget(const struct options *options)
 	int lock CLEANUP(fd_done) = -EBADF;
 	enum exit_code code = books_open(options, STORE_WRITE, &books);
 
+	if (code == EXIT_DONE && options->hooks)
+		return forget_hooks(&books, options->run);
 	if (code == EXIT_DONE)
 		code = end_dead_claim(&books, options->run, &lock);
 	if (code != EXIT_DONE)

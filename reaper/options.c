@@ -65,6 +65,7 @@ static const struct option_spec specs[] = {
 	[OPTION_AT] = ONCE("at", "TIME", past, at_s, "when it ended (default: now)"),
 	[OPTION_RESOURCE] = ONCE("resource", "KIND=LOCATOR", resource, resource_locator,
 		"drop only this from the record"),
+	[OPTION_HOOKS] = FLAG("hooks", hooks, "only what hooks still owe for that name"),
 	[OPTION_SINCE] = ONCE("since", "TIME", since, since_s, "only what happened since then"),
 	[OPTION_HTML] = ONCE("html", "FILE", place, html, "write a page of its own instead"),
 	[OPTION_FROM] = ONCE(
@@ -222,6 +223,8 @@ static const struct option_rule {
 		"--container and --no-container exclude each other" },
 	{ OPTION_BIT(PLAN), OPTION_BIT(RUN) | OPTION_BIT(EARLY), false,
 		"--plan names its runs itself: it goes without --run and --early" },
+	{ OPTION_BIT(HOOKS), OPTION_BIT(RESOURCE), false,
+		"--hooks and --resource exclude each other" },
 	{ OPTION_BIT(HTML), OPTION_BIT(JSON), false, "--html and --json exclude each other" },
 	{ OPTION_BIT(COLUMNS), OPTION_BIT(JSON), false, "--columns and --json exclude each other" },
 	{ OPTION_BIT(EARLY), OPTION_BIT(RUN), true, "--early needs --run: it is for named runs" },

@@ -46,6 +46,7 @@ enum option_id {
 	OPTION_FAILED,
 	OPTION_AT,
 	OPTION_RESOURCE,
+	OPTION_HOOKS,
 	OPTION_SINCE,
 	OPTION_HTML,
 	OPTION_FROM,
@@ -104,6 +105,7 @@ struct options {
 	int64_t ttl_s;     /* -1: not given */
 	int64_t created_s; /* 0: not given; not in the future */
 	bool no_container;
+	bool hooks;
 
 	/* finish */
 	bool ok, failed;

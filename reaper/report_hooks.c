@@ -31,7 +31,7 @@ static char *wait_text(enum duty_wait wait, enum duty_kind kind, const char *run
 	case DUTY_WAITS_HOOK:
 		return mem_printf(
 			"[hooks] %s is not set: set it, or do by hand what it did and say "
-			"'sbx-reap forget %s'",
+			"'sbx-reap forget %s --hooks'",
 			duty_name(kind), shown);
 	case DUTY_WAITS_NAME:
 		return mem_dup("another run has that name, and its revocation counts for both");

@@ -117,11 +117,12 @@ static const struct verb verbs[] = {
 	},
 	{
 		.name = "forget",
-		.synopsis = "forget RUN [--resource KIND=LOCATOR]",
-		.summary = "drop a record, or one resource of it; removes nothing else",
+		.synopsis = "forget RUN [--resource KIND=LOCATOR | --hooks]",
+		.summary = "drop a record, one resource of it, or what hooks owe; removes nothing "
+			   "else",
 		.details = "What it named stays where it is, and is nobody's from then on.",
 		.operand = OPERAND_RUN,
-		.options = BIT(RESOURCE),
+		.options = BIT(RESOURCE) | BIT(HOOKS),
 		.act = cmd_forget,
 	},
 	{

@@ -172,25 +172,28 @@ int duties_set(struct store *store, const struct duty *duty, const char *pass, s
 	return r < 0 ? r : transaction_commit(&transaction, error);
 }
 
-static int forget(struct store *store, const char *run, struct error *error)
+static int forget(struct store *store, const struct duty *duty, struct error *error)
 {
 	struct query query CLEANUP(query_done) = query_new(store, SQL_DUTY_FORGET);
 
-	query_text(&query, run);
+	query_text(&query, duty->run);
+	query_int(&query, duty->generation);
+	query_text(&query, duty_name(duty->kind));
 	return query_run(&query, error);
 }
 
-int duties_forget(struct store *store, const char *run, int64_t now_s, struct error *error)
+int duties_forget(struct store *store, const struct duty *duty, int64_t now_s, struct error *error)
 {
 	struct transaction transaction CLEANUP(transaction_done) = { 0 };
 	const struct history_entry entry = {
 		.at_s = now_s,
-		.run = run,
+		.run = duty->run,
+		.generation = duty->generation,
 		.action = "forgotten",
-		.detail = "what hooks were to do for it",
+		.detail = duty->kind == DUTY_REVOKE ? "its revocation" : "its after hook",
 	};
 	int r = transaction_write(&transaction, store, error);
-	int count = r < 0 ? r : forget(store, run, error);
+	int count = r < 0 ? r : forget(store, duty, error);
 
 	if (count <= 0)
 		return count;

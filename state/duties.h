@@ -23,8 +23,8 @@ int duties_expect(struct store *store, const struct duty *duty, struct error *er
  */
 int duties_set(struct store *store, const struct duty *duty, const char *pass, struct error *error);
 
-/* A person takes upon herself what is left to do for a run; the history says so. How much that was. */
-int duties_forget(struct store *store, const char *run, int64_t now_s, struct error *error);
+/* A person takes upon herself what is left to do; the history says so. 1 dropped, 0 it is not owed. */
+int duties_forget(struct store *store, const struct duty *duty, int64_t now_s, struct error *error);
 
 /*
  * Drops those done for runs that are gone, and what was expected before that moment of runs that never

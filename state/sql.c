@@ -223,7 +223,8 @@ const struct sql_statement sql_statements[SQL_COUNT] = {
 		"UPDATE duty SET state = 'done', count = 0, last_s = ?1, error = NULL"
 		" WHERE run = ?2 AND generation < ?3 AND kind = 'revoke'" },
 	[SQL_DUTY_FORGET] = { "forget what hooks are owed",
-		"DELETE FROM duty WHERE run = ? AND state <> 'done'" },
+		"DELETE FROM duty WHERE run = ? AND generation = ? AND kind = ?"
+		" AND state <> 'done'" },
 	[SQL_DUTY_TRIM] = { "trim what hooks did",
 		"DELETE FROM duty WHERE NOT EXISTS (SELECT 1 FROM run WHERE run.run = duty.run"
 		" AND run.generation = duty.generation) AND (state = 'done' OR (kind = 'after'"

@@ -212,12 +212,36 @@ forget_calls
 does revoke 'exit 1'
 ended given-up ok
 reap >/dev/null || true
-check "a person may take it upon herself" says 'is forgotten' "$(reap forget given-up)"
+check "a person may take it upon herself" says 'revoke hook of generation [0-9]+, which was failed, is forgotten' "$(reap forget given-up --hooks)"
 does_nothing
 ready_again
 forget_calls
 check "then it is over" exits 0 reap
 check "and nothing is run" same '' "$(calls)"
+
+does revoke 'exit 1'
+ended twice ok
+reap >/dev/null || true
+does_nothing
+new_run twice
+reap renew twice --ttl 1h >/dev/null
+check "what is owed can be dropped alone" says 'is forgotten' "$(reap forget twice --hooks)"
+check "the living run of that name keeps its row" same 1 "$(books "SELECT count(*) FROM run WHERE run = 'twice'")"
+check "and its marker" test -e "$root/twice.sbx"
+check "twice is success" says 'owe nothing' "$(reap forget twice --hooks)"
+reap finish twice --ok --at -1s >/dev/null
+does revoke 'exit 1'
+reap >/dev/null || true
+does_nothing
+new_run twice
+check "the record can be dropped alone" says "stays: 'sbx-reap forget twice --hooks'" "$(reap forget twice 2>&1)"
+check "what an earlier run lost is not forgotten with it" same failed "$(reap list --json | jq -r '.hooks[] | select(.run == "twice").state')"
+check "with only that left, forget says what to use" says 'not on record.*' "$(reap forget twice 2>&1)"
+check "and drops nothing" same failed "$(reap list --json | jq -r '.hooks[] | select(.run == "twice").state')"
+reap forget twice --hooks >/dev/null
+while read -r pid; do kill "$pid"; done <"$cgroup/twice/cgroup.procs"
+rm -rf "${root:?}/twice"
+forget_calls
 
 # ---------------------------------------------------------------- what nobody will do, or nobody need do
 
@@ -249,11 +273,11 @@ forget_calls
 check "what no hook is set for any more needs a person" exits 1 reap
 check "list says so, too" exits 1 reap list
 check "the report says of which, and what to do" says \
-	"^not revoked yet: unset: \\[hooks\\] revoke is not set: set it, or do by hand what it did and say 'sbx-reap forget RUN'\$" "$(reap || true)"
+	"^not revoked yet: unset: \\[hooks\\] revoke is not set: set it, or do by hand what it did and say 'sbx-reap forget RUN --hooks'\$" "$(reap || true)"
 check "of the other hook, too" says '^hook after not run yet: unset: \[hooks\] after is not set: ' "$(reap || true)"
-check "and why, with the command" says "do by hand what it did and say 'sbx-reap forget unset'" "$(reap why unset 2>&1 || true)"
+check "and why, with the command" says "do by hand what it did and say 'sbx-reap forget unset --hooks'" "$(reap why unset 2>&1 || true)"
 check "it is an alert" same 1 "$(value 'sbx_reap_revocations{state="pending"}')"
-reap forget unset >/dev/null
+reap forget unset --hooks >/dev/null
 check "when she says that it is done, it is" exits 0 reap
 check "and nothing was run" same '' "$(calls)"
 with_hooks 60s
@@ -316,7 +340,7 @@ refused() { # what is wrong, what the program says
 	check "$1: which is gone" gone "$1"
 	check "$1: check says so" says "$2" "$(reap check 2>&1 || true)"
 	check "$1: it was not run" same "after $1" "$(calls)"
-	reap forget "$1" >/dev/null
+	reap forget "$1" --hooks >/dev/null
 	forget_calls
 }
 mv "$hooks/revoke" "$hooks/away"

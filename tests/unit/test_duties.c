@@ -198,13 +198,14 @@ static void forgetting_drops_what_is_left_and_says_so(void **state)
 {
 	struct inventory inventory CLEANUP(inventory_done) = { 0 };
 	int64_t generation = registered(state);
+	struct duty earlier = revocation(generation - 1), later = revocation(generation);
 
-	set(state, revocation(generation - 1), DUTY_FAILED, 1, "an earlier one");
-	assert_int_equal(duties_forget(database(state), "r2", NOW, NULL), 0);
-	assert_int_equal(duties_forget(database(state), "r1", NOW, NULL), 1);
-	assert_int_equal(duties_forget(database(state), "r1", NOW, NULL), 0);
+	set(state, earlier, DUTY_FAILED, 1, "an earlier one");
+	assert_int_equal(duties_forget(database(state), &later, NOW, NULL), 0);
+	assert_int_equal(duties_forget(database(state), &earlier, NOW, NULL), 1);
+	assert_int_equal(duties_forget(database(state), &earlier, NOW, NULL), 0);
 	set(state, revocation(generation), DUTY_DONE, 0, NULL);
-	assert_int_equal(duties_forget(database(state), "r1", NOW, NULL), 0);
+	assert_int_equal(duties_forget(database(state), &later, NOW, NULL), 0);
 	look(state, &inventory);
 	assert_int_equal(inventory.duty_count, 0);
 	assert_int_equal(inventory_find(&inventory, "r1")->revocation->state, DUTY_DONE);
