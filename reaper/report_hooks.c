@@ -170,9 +170,10 @@ static void print_failed(const struct report *report, enum duty_kind kind, FILE 
 			count - RUNS_SHOWN);
 }
 
-static bool waits_for_a_run(enum duty_wait wait)
+/* Nobody can do anything: the end of a run comes. What failed and waits for another run is an alert. */
+static bool only_waits(const struct duty *duty, enum duty_wait wait)
 {
-	return wait == DUTY_WAITS_NAME || wait == DUTY_WAITS_END;
+	return wait == DUTY_WAITS_END || (wait == DUTY_WAITS_NAME && duty->state != DUTY_FAILED);
 }
 
 void report_count_duties(const struct report *report, int64_t ret_counts[DUTY_KINDS][DUTY_STATES])
@@ -183,8 +184,7 @@ void report_count_duties(const struct report *report, int64_t ret_counts[DUTY_KI
 	for (size_t i = 0; i < inventory->duty_count; i++) {
 		const struct duty *duty = &inventory->duties[i];
 
-		if (duty->ripe &&
-			(duty->state == DUTY_FAILED || !waits_for_a_run(waits_for(report, duty))))
+		if (duty->ripe && !only_waits(duty, waits_for(report, duty)))
 			ret_counts[duty->kind][duty->state]++;
 	}
 }
@@ -230,6 +230,8 @@ static bool needs_person(const struct report *report, const struct duty *duty)
 {
 	enum duty_wait wait = waits_for(report, duty);
 
+	if (only_waits(duty, wait))
+		return false;
 	if (duty->state == DUTY_FAILED || wait == DUTY_WAITS_HOOK)
 		return true;
 	return wait == DUTY_WAITS_PASS && tells_of(report, duty->kind, wait);

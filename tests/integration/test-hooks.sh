@@ -220,6 +220,21 @@ check "then it is over" exits 0 reap
 check "and nothing is run" same '' "$(calls)"
 
 does revoke 'exit 1'
+new_run longer
+reap pin longer >/dev/null
+reap >/dev/null || true
+reap renew longer --ttl 1h >/dev/null
+does_nothing
+check "one that failed and was given more time needs nobody" exits 0 reap
+check "list neither" exits 0 reap list
+check "it is no alert" same 0 "$(value 'sbx_reap_revocations{state="failed"}')"
+check "it is told" says 'it was given more time' "$(reap list 2>&1)"
+reap unpin longer >/dev/null
+reap finish longer --ok --at -1s >/dev/null
+reap >/dev/null || true
+forget_calls
+
+does revoke 'exit 1'
 ended twice ok
 reap >/dev/null || true
 does_nothing
