@@ -55,7 +55,7 @@ static void duty_bind(struct query *query, const struct duty *duty)
 
 /*
  * One of a run that the inventory shows is that run's when it is of its generation; and what was done for
- * another deadline than it has now is not done. What is not done yet is done for the deadline of now.
+ * an earlier deadline than it has now is not done. What is not done yet is done for the deadline of now.
  */
 static void tell_run(struct inventory *inventory, struct duty *duty)
 {
@@ -65,7 +65,7 @@ static void tell_run(struct inventory *inventory, struct duty *duty)
 	if (!run || !run->row || run->row->generation != duty->generation ||
 		duty->kind != DUTY_REVOKE)
 		return;
-	if (duty->state == DUTY_DONE && duty->deadline_s != run->facts.deadline_s)
+	if (duty->state == DUTY_DONE && run->facts.deadline_s > duty->deadline_s)
 		return;
 	duty->deadline_s = run->facts.deadline_s;
 	copy = arena_new(&inventory->arena, sizeof(*copy));

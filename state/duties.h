@@ -10,7 +10,7 @@
 
 /*
  * Fills duties of the inventory, in the place of those that it has, and revocation of its runs that have
- * a row, whose facts must have their deadlines: one that was done for another deadline is not told. 0.
+ * a row, whose facts must have their deadlines: one that was done for an earlier deadline is not told. 0.
  */
 int duties_load(struct store *store, struct inventory *inventory, struct error *error);
 

@@ -20,13 +20,13 @@
 #define DUTY_COLUMNS                                                         \
 	"run, generation, kind, since_s, reason, outcome, root, deadline_s," \
 	" state, count, last_s, error"
-/* All but what names it. What is done stays done, unless the run was given another time since. */
+/* All but what names it. What is done stays done, unless the run was given more time since. */
 #define DUTY_ANEW                                                                          \
 	" ON CONFLICT DO UPDATE SET since_s = excluded.since_s, reason = excluded.reason," \
 	" outcome = excluded.outcome, root = excluded.root,"                               \
 	" deadline_s = excluded.deadline_s, state = excluded.state,"                       \
 	" count = excluded.count, last_s = excluded.last_s, error = excluded.error WHERE "
-#define DUTY_OPENS_ANEW "(state = 'done' AND deadline_s IS NOT excluded.deadline_s)"
+#define DUTY_OPENS_ANEW "(state = 'done' AND excluded.deadline_s > ifnull(deadline_s, 0))"
 /* In the order of probe_get(), probe.c. */
 #define PROBE_COLUMNS                                                              \
 	"asked_s, directory, port, token, answered_s, pass, file_step, file_code," \

@@ -128,6 +128,34 @@ static void what_is_expected_takes_nothing_back(void **state)
 	assert_int_equal(inventory.duties[1].state, DUTY_FAILED);
 }
 
+/* A marker may move it there and back: only more time can have brought a new credential. */
+static void only_a_later_deadline_opens_anew_what_is_done(void **state)
+{
+	static const struct {
+		int64_t done, now;
+		enum duty_state wanted;
+	} cases[] = {
+		{ NOW, NOW - 60, DUTY_DONE },
+		{ NOW, NOW, DUTY_DONE },
+		{ NOW, NOW + 60, DUTY_PENDING },
+		{ 0, NOW, DUTY_PENDING },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		struct inventory inventory CLEANUP(inventory_done) = { 0 };
+		struct duty duty = revocation((int64_t)i + 1);
+
+		duty.deadline_s = cases[i].done;
+		set(state, duty, DUTY_DONE, 0, NULL);
+		duty.deadline_s = cases[i].now;
+		assert_int_equal(duties_expect(database(state), &duty, NULL), 0);
+		look(state, &inventory);
+		assert_int_equal(inventory.duty_count, cases[i].wanted == DUTY_PENDING);
+		assert_int_equal(duties_forget(database(state), &duty, NOW, NULL),
+			cases[i].wanted == DUTY_PENDING);
+	}
+}
+
 static void after_waits_for_the_tombstone_of_its_generation(void **state)
 {
 	struct inventory inventory CLEANUP(inventory_done) = { 0 };
@@ -244,6 +272,7 @@ int main(void)
 		TEST(a_run_is_told_of_its_own_generation),
 		TEST(what_is_done_is_done_also_for_those_before),
 		TEST(what_is_expected_takes_nothing_back),
+		TEST(only_a_later_deadline_opens_anew_what_is_done),
 		TEST(after_waits_for_the_tombstone_of_its_generation),
 		TEST(what_is_owed_outlives_the_history),
 		TEST(each_try_has_its_word_in_the_history),
