@@ -224,7 +224,7 @@ static int do_duty(struct hooks *hooks, const struct duty *owed, struct error *e
 	duty.state = r < 0 ? DUTY_FAILED : DUTY_DONE;
 	duty.count = r < 0 ? duty.count + 1 : 0;
 	duty.last_s = clock_wall_s();
-	duty.error = r < 0 ? why.text : r > 0 ? "what it had started does not die" : NULL;
+	duty.error = r < 0 ? why.text : r > 0 ? HOOK_LEFT : NULL;
 	r = duties_set(hooks->store, &duty, hooks->pass, error);
 	return r < 0 ? r : 1;
 }

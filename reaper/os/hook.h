@@ -7,6 +7,9 @@
 
 #include "base/error.h"
 
+/* What is told where hook_run() answers 1. */
+#define HOOK_LEFT "what it had started does not die"
+
 struct hook {
 	const char *path;         /* absolute */
 	char *const *environment; /* all that it gets, ends with NULL */
@@ -22,7 +25,8 @@ struct hook {
  * 0: it ended with exit code 0; 1: so it did, but left a process that does not die, which is no reason
  * to do again what is done, and to leave another one. Otherwise -errno with an error that says how it
  * ended, and the end of what it printed, escaped: -ECHILD it failed, -ETIME it was not done in time,
- * -EINTR we are asked to stop (both killed), -EPERM, -ENOENT and the like: as hook_check(). Nothing of it is left when we die.
+ * -EINTR we are asked to stop (both killed), -EPERM, -ENOENT and the like: as hook_check().
+ * Nothing of it that can be killed is left when we die.
  */
 int hook_run(const struct hook *hook, struct error *error);
 

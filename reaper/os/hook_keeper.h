@@ -5,7 +5,6 @@
 
 enum hook_end { HOOK_REFUSED, HOOK_EXITED, HOOK_SIGNALLED, HOOK_TIMED_OUT, HOOK_UNWANTED };
 enum { HOOK_OUTPUT = 280 };
-#define HOOK_LEFT "what it had started does not die"
 
 struct hook_answer {
 	enum hook_end end;
