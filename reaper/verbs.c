@@ -118,9 +118,9 @@ static const struct verb verbs[] = {
 	{
 		.name = "forget",
 		.synopsis = "forget RUN [--resource KIND=LOCATOR | --hooks]",
-		.summary = "drop a record, one resource of it, or what hooks owe; removes nothing "
-			   "else",
-		.details = "What it named stays where it is, and is nobody's from then on.",
+		.summary = "drop a record, a resource of it, or what hooks owe from the books",
+		.details =
+			"Removes nothing else: what it named stays, and is nobody's from then on.",
 		.operand = OPERAND_RUN,
 		.options = BIT(RESOURCE) | BIT(HOOKS),
 		.act = cmd_forget,
