@@ -40,7 +40,7 @@ nobody_writes() {
 	same "$before" "$(sha256sum "$world/reap.db")"
 }
 
-world_new
+world_new ''
 add_run small 100000
 add_run large 900000
 mkdir "$(tree strange)" # nobody's: another one in its place contradicts nothing
