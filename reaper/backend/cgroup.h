@@ -34,8 +34,9 @@ int cgroup_check_path(const struct cgroup_state *state, const char *path, struct
 int cgroup_bus(struct cgroup_state *state, struct bus **ret_bus, struct error *error);
 
 /*
- * bus_unit_get(), bus_slice_members() and bus_unit_triggered_by(), of a bus that a question of had no answer in all its time is
- * not asked again: from then on cgroup_bus() fails, and every run costs no such time of its own.
+ * bus_unit_get(), bus_slice_members() and bus_unit_triggered_by(). A bus that gave no answer to one of
+ * them in all its time is not asked again: from then on cgroup_bus() fails, and no further run costs
+ * such a time of its own.
  */
 int cgroup_bus_unit(struct cgroup_state *state, const char *name, struct bus_unit *ret_unit,
 	struct error *error);
