@@ -2,11 +2,13 @@
 
 #include "unit.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <linux/audit.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
 #include <signal.h>
+#include <stdlib.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/ptrace.h>
@@ -187,6 +189,18 @@ static void on_call(struct tracees *tracees, pid_t pid)
 		(void)kill(tracees->first, SIGTERM);
 }
 
+/*
+ * A child may stop, go on and end before the event that tells of it is heard: of several processes that
+ * have something to tell the kernel names the youngest first. Who has been waited for is not there.
+ */
+static bool is_there(pid_t pid)
+{
+	siginfo_t info;
+
+	return waitid(P_PID, (id_t)pid, &info, WEXITED | WSTOPPED | WNOHANG | WNOWAIT | __WALL) ==
+	       0;
+}
+
 static void on_stop(struct tracees *tracees, pid_t pid, int status)
 {
 	int event = status >> 16, signal = WSTOPSIG(status);
@@ -197,15 +211,46 @@ static void on_stop(struct tracees *tracees, pid_t pid, int status)
 		on_call(tracees, pid);
 	else if ((event == PTRACE_EVENT_FORK || event == PTRACE_EVENT_VFORK ||
 			 event == PTRACE_EVENT_CLONE) &&
-		 ptrace(PTRACE_GETEVENTMSG, pid, NULL, &child) == 0)
+		 ptrace(PTRACE_GETEVENTMSG, pid, NULL, &child) == 0 && is_there((pid_t)child))
 		tracees_add(tracees, (pid_t)child);
 	(void)ptrace(PTRACE_CONT, pid, NULL, event ? 0 : signal);
+}
+
+static pid_t tracer_of(const char *pid)
+{
+	char path[64], line[256];
+	FILE *file CLEANUP(file_done) = NULL;
+	int tracer = 0;
+
+	(void)snprintf(path, sizeof(path), "/proc/%.20s/status", pid);
+	file = fopen(path, "re");
+	while (file && fgets(line, sizeof(line), file))
+		if (sscanf(line, "TracerPid: %d", &tracer) == 1)
+			break;
+	return tracer;
+}
+
+/*
+ * Who is killed amid a fork does not tell of it, and may be waited for before the child has run at all:
+ * proc(5) has it then, stopped or about to. Whether there is one.
+ */
+static bool tracees_find(struct tracees *tracees)
+{
+	DIR *processes = opendir("/proc");
+
+	assert_non_null(processes);
+	for (const struct dirent *entry; (entry = readdir(processes));)
+		if (entry->d_name[0] >= '1' && entry->d_name[0] <= '9' &&
+			tracer_of(entry->d_name) == getpid())
+			tracees_add(tracees, (pid_t)strtol(entry->d_name, NULL, 10));
+	(void)closedir(processes);
+	return tracees->count > 0;
 }
 
 /* Children of the test that are not traced may end meanwhile; theirs is not our business. */
 static void tracees_follow(struct tracees *tracees)
 {
-	while (tracees->count) {
+	while (tracees->count || tracees_find(tracees)) {
 		int status;
 		pid_t pid = waitpid(-1, &status, __WALL);
 
