@@ -23,12 +23,9 @@ static const char canary_text[] = "A canary of 'sbx-reap probe'. It must stay as
 
 int canary_directory(int dir, const char *name, struct error *error)
 {
-	int made;
-
 	if (mkdirat(dir, name, 0700) < 0)
 		return error_set(error, errno, "make %s", name);
-	made = dir_open_below(dir, name, O_RDONLY | O_DIRECTORY, error);
-	return made;
+	return dir_open_below(dir, name, O_RDONLY | O_DIRECTORY, error);
 }
 
 int canary_file(int dir, const char *name, struct error *error)

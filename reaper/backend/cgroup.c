@@ -72,28 +72,27 @@ int cgroup_bus_unit(struct cgroup_state *state, const char *name, struct bus_uni
 		     : bus_said(state, bus_unit_get(bus, name, ret_unit, &failed), &failed, error);
 }
 
-int cgroup_bus_members(
-	struct cgroup_state *state, const char *slice, char ***ret_names, struct error *error)
+/* A question about a unit that is answered with names. */
+static int bus_names(struct cgroup_state *state, typeof(bus_slice_members) *ask, const char *unit,
+	char ***ret_names, struct error *error)
 {
 	struct error failed = { 0 };
 	struct bus *bus;
 	int r = cgroup_bus(state, &bus, error);
 
-	return r < 0 ? r
-		     : bus_said(state, bus_slice_members(bus, slice, ret_names, &failed), &failed,
-			       error);
+	return r < 0 ? r : bus_said(state, ask(bus, unit, ret_names, &failed), &failed, error);
+}
+
+int cgroup_bus_members(
+	struct cgroup_state *state, const char *slice, char ***ret_names, struct error *error)
+{
+	return bus_names(state, bus_slice_members, slice, ret_names, error);
 }
 
 int cgroup_bus_triggered_by(
 	struct cgroup_state *state, const char *unit, char ***ret_names, struct error *error)
 {
-	struct error failed = { 0 };
-	struct bus *bus;
-	int r = cgroup_bus(state, &bus, error);
-
-	return r < 0 ? r
-		     : bus_said(state, bus_unit_triggered_by(bus, unit, ret_names, &failed),
-			       &failed, error);
+	return bus_names(state, bus_unit_triggered_by, unit, ret_names, error);
 }
 
 int cgroup_check_path(const struct cgroup_state *state, const char *path, struct error *error)
