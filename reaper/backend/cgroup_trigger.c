@@ -18,8 +18,7 @@ static bool is_trigger(const char *name)
 /* A timer that has elapsed for the last time stays active, and does nothing any more. */
 static bool trigger_waits(const struct bus_unit *trigger)
 {
-	return !text_equal(trigger->active_state, "inactive") &&
-	       !text_equal(trigger->active_state, "failed") &&
+	return !bus_state_rests(trigger->active_state) &&
 	       !text_equal(trigger->sub_state, "elapsed");
 }
 

@@ -43,6 +43,9 @@ void bus_close(struct bus *bus);
  * bus (sd_pid_get_unit(3)). 0; -ENODATA: none; -errno. */
 int bus_own_unit(char ret_unit[UNIT_NAME]);
 
+/* Whether nothing of a unit runs in this ActiveState. */
+bool bus_state_rests(const char *state);
+
 /* A scope, service, socket, slice, timer or path. 0; -ENOENT: no such unit (NoSuchUnit, or not-found and
  * inactive); -errno. */
 int bus_unit_get(struct bus *bus, const char *unit, struct bus_unit *ret_unit, struct error *error);

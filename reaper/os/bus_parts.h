@@ -54,9 +54,6 @@ int bus_unit_read(struct bus *bus, const char *path, const char *interface, cons
 int bus_unit_find(struct bus *bus, const char *method, const char *unit,
 	sd_bus_message **ret_message, const char **ret_path, sd_bus_error *reply);
 
-/* Whether nothing of a unit runs in this ActiveState. */
-bool bus_state_rests(const char *state);
-
 /* What is being stopped, started or waited for. */
 struct watch {
 	struct bus *bus;
